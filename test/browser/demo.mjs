@@ -25,8 +25,12 @@ export const PAGES = {
   flame: [`/tx/${SWAP}/flame`, '[data-testid=flame]'],
   storage: [`/tx/${SWAP}/storage`, '[data-testid=heat-row]'],
   steps: [`/tx/${SWAP}/steps`, '[data-testid=step-op]'],
+  lines: [`/tx/${SWAP}/lines`, '[data-testid=give-artifacts]'],
   raw: [`/tx/${SWAP}/raw`, '[data-testid=raw]'],
   account: ['/address/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'h1'],
+  call: [`/call?tx=${SWAP}`, '[data-testid=call-run]'],
+  compare: [`/compare/${SWAP}/${FAILED}`, '[data-testid=compare-row]'],
+  tracer: [`/tracer?tx=${SWAP}`, '[data-testid=tracer-run]'],
   missing: [`/tx/0x${'12'.repeat(32)}`, '[data-testid=trouble]'],
 }
 

@@ -3,6 +3,7 @@
 export { signaturesOfAbi } from './abi.ts'
 export { type BalanceChange, balanceChanges } from './balances.ts'
 export { type Boxes, type FlameOrder, flameBoxes } from './boxes.ts'
+export { type ComparedCall, type Comparison, compareTrees, type Difference } from './compare.ts'
 export { failureChain, innerFailures, type Link, type Role } from './failure.ts'
 export { flameName, flameSvg, folded, hue, speedscope } from './flame.ts'
 export { type Hot, hotFunctions } from './hot.ts'
@@ -39,3 +40,16 @@ export {
   type RawLog,
   TooManyFrames,
 } from './tree.ts'
+export {
+  amountOf,
+  BadWhatIf,
+  blockOf,
+  curlOf,
+  type MinedTransaction,
+  objectText,
+  replayOf,
+  steppedOf,
+  traceCallOf,
+  type WhatIf,
+  whatIfOf,
+} from './what-if.ts'

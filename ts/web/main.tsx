@@ -1,10 +1,10 @@
 // The explorer: one page that draws what the node's JSON-RPC says.
 import type { JSX } from 'preact'
 import { render } from 'preact'
-import { AddressPage } from './pages/address.tsx'
 import { BlockPage } from './pages/block.tsx'
 import { HomePage } from './pages/home.tsx'
 import { TransactionPage } from './pages/transaction.tsx'
+import { late } from './parts/late.tsx'
 import { usePainted } from './parts/small.tsx'
 import { Told } from './parts/trouble.tsx'
 import { Shell } from './shell.tsx'
@@ -12,11 +12,19 @@ import { listen } from './store/live.ts'
 import { followLinks, route } from './store/router.ts'
 import { startTheme } from './store/theme.ts'
 
+const AddressPage = late(async () => (await import('./pages/address.tsx')).AddressPage)
+const CallPage = late(async () => (await import('./ask/call.tsx')).CallPage)
+const ComparePage = late(async () => (await import('./ask/compare.tsx')).ComparePage)
+const TracerPage = late(async () => (await import('./ask/tracer.tsx')).TracerPage)
+
 function Unknown({ path }: { readonly path: string }): JSX.Element {
   usePainted(path)
   return (
     <Told id="unknown-page" title="There is no such page">
-      <p>Pages are / for the newest blocks, /block/HEIGHT, /tx/HASH and /address/ADDRESS. The search box above takes any of these.</p>
+      <p>
+        Pages are / for the newest blocks, /block/HEIGHT, /tx/HASH, /address/ADDRESS, /call, /compare/HASH/HASH and /tracer. The search box
+        above takes any of these.
+      </p>
     </Told>
   )
 }
@@ -27,6 +35,9 @@ function Page(): JSX.Element {
   if (here.page === 'block') return <BlockPage key={here.id} id={here.id} />
   if (here.page === 'tx') return <TransactionPage key={here.hash} hash={here.hash} view={here.view} />
   if (here.page === 'address') return <AddressPage key={here.address} address={here.address} />
+  if (here.page === 'call') return <CallPage view={here.view} />
+  if (here.page === 'compare') return <ComparePage key={`${here.a} ${here.b}`} a={here.a} b={here.b} />
+  if (here.page === 'tracer') return <TracerPage />
   return <Unknown path={here.path} />
 }
 

@@ -20,6 +20,30 @@ button.plain:hover { text-decoration: underline; }
 .give p { flex-basis: 100%; color: var(--soft); }
 .give label:focus-within { outline: 2px solid var(--accent); outline-offset: 1px; }
 .problems { flex-basis: 100%; font-size: 12.5px; color: var(--warn); }
+.form { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 12px 16px; padding: 16px 16px 4px; }
+.form label { display: flex; flex-direction: column; gap: 4px; font-size: 12px; color: var(--soft); min-width: 0; }
+.form label.wide { grid-column: 1 / -1; }
+.form .field { color: var(--text); width: 100%; }
+.form textarea.code { font-size: 12.5px; tab-size: 2; white-space: pre; overflow-x: auto; }
+.form-end { display: flex; gap: 10px; align-items: center; padding: 12px 16px 16px; flex-wrap: wrap; }
+.card > header select.field { height: 28px; max-width: 100%; }
+.compare-said { padding: 10px 16px; color: var(--soft); border-bottom: 1px solid var(--line); }
+.crow { display: grid; grid-template-columns: 28px minmax(0, 1fr) auto 90px; gap: 8px; align-items: center; height: 28px; padding: 0 16px; font-size: 12.5px; border-bottom: 1px solid var(--line); }
+.crow .call, .crow .call .foreign { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-family: var(--mono); }
+.crow .sign { font: 600 13px var(--mono); text-align: center; }
+.crow .what { display: flex; gap: 4px; }
+.crow.only-a { background: var(--bad-soft); }
+.crow.only-b { background: var(--good-soft); }
+.crow.only-a .sign { color: var(--bad); }
+.crow.only-b .sign { color: var(--good); }
+.crow.differs .sign { color: var(--warn); }
+.tools { display: flex; gap: 8px; }
+.dev-row { display: flex; flex-wrap: wrap; gap: 10px 18px; padding: 14px 16px; align-items: center; }
+.dev-row form { display: flex; gap: 6px; align-items: center; }
+.dev-row .field { width: 110px; }
+.dline { display: grid; grid-template-columns: 64px 120px minmax(0, 1fr); height: 20px; padding: 0 16px; font: 12px/20px var(--mono); white-space: nowrap; overflow: hidden; }
+.dline .ln { color: var(--faint); }
+.dline.target { background: var(--accent-soft); }
 `
 
 let isOn = false

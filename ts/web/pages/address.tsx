@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { byteCount, ether, grouped, number } from '../parts/format.ts'
+import { late } from '../parts/late.tsx'
 import { Card, Copy, Empty, Fact, usePainted, Wait, Who } from '../parts/small.tsx'
 import { Told, Trouble } from '../parts/trouble.tsx'
 import { isAddress } from '../store/chain.ts'
@@ -10,6 +11,8 @@ import { names } from '../store/names.ts'
 import { useResource } from '../store/resource.ts'
 import { addressPath } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
+
+const AccountMore = late(async () => (await import('../ask/account.tsx')).AccountMore)
 
 /** Characters of code that are shown. */
 const CODE_CHARACTERS_MAX = 20_000
@@ -81,6 +84,7 @@ export function AddressPage({ address }: { readonly address: string }): JSX.Elem
           )}
         </dl>
       </Card>
+      {block !== undefined && <AccountMore address={address} code={code} block={block.hash} height={number(block.number)} />}
       <Card title="Code" more={code === '0x' ? undefined : <Copy text={code} what="code" />}>
         {code === '0x' ? (
           <Empty title="This account has no code" />

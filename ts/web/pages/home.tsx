@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { age, bytes, duration, ether, grouped, gwei, number, percent } from '../parts/format.ts'
+import { late } from '../parts/late.tsx'
 import { Card, Empty, Meter, TxLink, useNow, usePainted, Wait, Who } from '../parts/small.tsx'
 import { Spark } from '../parts/spark.tsx'
 import { Trouble } from '../parts/trouble.tsx'
@@ -10,6 +11,8 @@ import { head } from '../store/live.ts'
 import { names } from '../store/names.ts'
 import { blockPath } from '../store/router.ts'
 import { ask, RpcFailure, rpc, rpcOr, tokenGiven } from '../store/rpc.ts'
+
+const HomeTools = late(async () => (await import('../ask/dev.tsx')).HomeTools)
 
 /** Blocks that are shown, and transactions. */
 const BLOCKS = 12
@@ -319,6 +322,7 @@ export function HomePage(): JSX.Element {
           <Transactions blocks={blocks} isDev={status?.mode === 'dev'} />
         </Card>
       </div>
+      <HomeTools isDev={status?.mode === 'dev'} />
     </>
   )
 }

@@ -7,12 +7,23 @@ import { Card, Copy, Fact, useNow, usePainted, Wait, Who } from '../parts/small.
 import { Told, Trouble } from '../parts/trouble.tsx'
 import { isHash } from '../store/chain.ts'
 import { head } from '../store/live.ts'
+import type { Resource } from '../store/resource.ts'
 import { blockPath, query, txPath, VIEWS, type View } from '../store/router.ts'
 import { useContracts } from '../tx/contracts.ts'
 import { FrameDetail } from '../tx/detail.tsx'
 import { Events } from '../tx/events.tsx'
 import { FailureBanner, InnerFailures } from '../tx/failure.tsx'
-import { type Loaded, type Trace, useGasFacts, useStanding, useStepIndex, useTrace, useTransaction } from '../tx/load.ts'
+import {
+  type GasFacts,
+  type Loaded,
+  type StepIndex,
+  type Trace,
+  useGasFacts,
+  useStanding,
+  useStepIndex,
+  useTrace,
+  useTransaction,
+} from '../tx/load.ts'
 import { CallTree } from '../tx/tree.tsx'
 import { functionName } from './home.tsx'
 
@@ -90,12 +101,18 @@ function Facts({ loaded: { tx, receipt, header }, steps }: { readonly loaded: Lo
   )
 }
 
-function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly trace: Trace; readonly view: View }): JSX.Element {
-  const { tx } = loaded
-  const { hash } = tx
-  const block = tx.blockHash as string
-  const index = useStepIndex(hash, block)
-  const gas = useGasFacts(loaded, index.value)
+interface ViewsProps {
+  readonly hash: string
+  readonly block: string
+  readonly height: string
+  readonly trace: Trace
+  readonly view: View
+  readonly index: Resource<StepIndex>
+  readonly gas: GasFacts | undefined
+}
+
+/** Everything that is shown of a trace: the failure, and a tab for each view. */
+export function Views({ hash, block, height, trace, view, index, gas }: ViewsProps): JSX.Element {
   const contracts = useContracts(trace)
   const asked = query.value.get('frame')
   const selected = (asked === null ? 0 : trace.byId.get(asked)) ?? 0
@@ -106,7 +123,6 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
   }
   return (
     <>
-      <Facts loaded={loaded} steps={index.value?.steps} />
       <FailureBanner hash={hash} trace={trace} />
       {contracts !== undefined && index.value !== undefined && trace.top.error !== undefined && (
         <OriginLine hash={hash} trace={trace} index={index.value} contracts={contracts} />
@@ -134,7 +150,7 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
         </div>
       )}
       {view === 'events' && <Events hash={hash} trace={trace} />}
-      {view === 'balances' && <Balances hash={hash} block={block} height={tx.blockNumber as string} trace={trace} />}
+      {view === 'balances' && <Balances hash={hash} block={block} height={height} trace={trace} />}
       {view === 'state' && <StateDiff hash={hash} block={block} contracts={contracts} />}
       {view === 'flame' && <Gas hash={hash} trace={trace} selected={selected} gas={gas} />}
       {view === 'lines' && <Lines hash={hash} trace={trace} contracts={contracts} />}
@@ -148,6 +164,18 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
           <Steps hash={hash} trace={trace} index={index.value} contracts={contracts} />
         ))}
       {view === 'raw' && <Raw hash={hash} block={block} />}
+    </>
+  )
+}
+
+function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly trace: Trace; readonly view: View }): JSX.Element {
+  const { hash, blockHash, blockNumber } = loaded.tx
+  const index = useStepIndex(hash, blockHash as string)
+  const gas = useGasFacts(loaded, index.value)
+  return (
+    <>
+      <Facts loaded={loaded} steps={index.value?.steps} />
+      <Views hash={hash} block={blockHash as string} height={blockNumber as string} trace={trace} view={view} index={index} gas={gas} />
     </>
   )
 }
@@ -242,6 +270,16 @@ export function TransactionPage({ hash: given, view }: { readonly hash: string; 
             <Copy text={hash} what="hash" />
           </span>
         </div>
+        {block !== undefined && (
+          <div class="actions">
+            <a class="button" href={`/call?tx=${hash}`} data-testid="what-if">
+              What if
+            </a>
+            <a class="button" href={`/tracer?tx=${hash}`} data-testid="to-tracer">
+              Tracer
+            </a>
+          </div>
+        )}
       </div>
       {block !== undefined && <Standing hash={hash} block={block} reload={reload} />}
       {waits ? (

@@ -10,6 +10,9 @@ export type Route =
   | { readonly page: 'block'; readonly id: string }
   | { readonly page: 'tx'; readonly hash: string; readonly view: View }
   | { readonly page: 'address'; readonly address: string }
+  | { readonly page: 'call'; readonly view: View }
+  | { readonly page: 'compare'; readonly a: string; readonly b: string }
+  | { readonly page: 'tracer' }
   | { readonly page: 'unknown'; readonly path: string }
 
 interface Place {
@@ -26,6 +29,10 @@ export function routeOf(path: string): Route {
   if (path === '/') return { page: 'home' }
   if (page === 'block' && id !== '' && view === '') return { page, id }
   if (page === 'address' && id !== '' && view === '') return { page, address: id }
+  if (page === 'compare' && view !== '') return { page, a: id, b: view }
+  if (path === '/tracer') return { page: 'tracer' }
+  const calls = page === 'call' ? (id === '' ? 'calls' : VIEWS.find((name) => name === id)) : undefined
+  if (calls !== undefined && view === '') return { page: 'call', view: calls }
   const known = view === '' ? 'calls' : VIEWS.find((name) => name === view)
   if (page === 'tx' && id !== '' && known !== undefined) return { page, hash: id, view: known }
   return { page: 'unknown', path }
@@ -46,7 +53,7 @@ export const query = computed(() => new URLSearchParams(place.value.query))
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const url = new URL(to, location.href)
   if (url.origin !== location.origin) return
-  if (url.pathname === location.pathname && url.search === location.search) return
+  if (url.href === location.href) return
   const fresh = url.pathname !== location.pathname
   history[replace ? 'replaceState' : 'pushState'](null, '', url)
   place.value = here()
@@ -65,7 +72,7 @@ export function setQuery(values: Readonly<Record<string, string | undefined>>, r
     else next.set(name, value)
   }
   const text = next.toString()
-  go(`${location.pathname}${text === '' ? '' : `?${text}`}`, { replace })
+  go(`${location.pathname}${text === '' ? '' : `?${text}`}${location.hash}`, { replace })
 }
 
 /** Links within the page change the address without loading it again. */
@@ -86,7 +93,11 @@ export function followLinks(): void {
 
 export const txPath = (hash: string, view: View = 'calls', values: Readonly<Record<string, string | number>> = {}): string => {
   const text = new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)])).toString()
-  return `/tx/${encodeURIComponent(hash)}${view === 'calls' ? '' : `/${view}`}${text === '' ? '' : `?${text}`}`
+  const rest = `${view === 'calls' ? '' : `/${view}`}${text === '' ? '' : `?${text}`}`
+  return isCall(hash) ? `/call${rest}#${hash.slice(CALL.length)}` : `/tx/${encodeURIComponent(hash)}${rest}`
 }
+/** What stands before the name of a call that is not mined, where a transaction has its hash. */
+export const CALL = 'call:'
+export const isCall = (hash: string): boolean => hash.startsWith(CALL)
 export const blockPath = (id: string | number): string => `/block/${encodeURIComponent(id)}`
 export const addressPath = (address: string): string => `/address/${encodeURIComponent(address)}`

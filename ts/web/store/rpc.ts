@@ -87,8 +87,12 @@ interface Answer {
 
 let lastId = 0
 
+/** Turns a request for a call that is not mined into one that names it; set by the page for such calls. */
+export const rewriting: { request?: (method: string, params: readonly unknown[]) => [string, readonly unknown[]] } = {}
+
 /** Calls a method. An aborted request ends the node's work on it. */
-export async function rpc<T>(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<T> {
+export async function rpc<T>(asked: string, given: readonly unknown[], signal?: AbortSignal): Promise<T> {
+  const [method, params] = rewriting.request?.(asked, given) ?? [asked, given]
   const body = JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, ...(signal === undefined ? {} : { signal }) }
   const response = await ask(urlOf(method), init, method)

@@ -5,6 +5,7 @@ import { bytes } from '../parts/format.ts'
 import { Card, Copy, Segments, Wait } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
 import { useResource } from '../store/resource.ts'
+import { isCall } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
 import { save } from './gas.tsx'
 
@@ -31,7 +32,12 @@ export function Raw({ hash, block }: { readonly hash: string; readonly block: st
       title="Raw JSON"
       more={
         <>
-          <Segments label="Answer" value={part} onChange={setPart} options={PARTS.map((name) => [name, name] as const)} />
+          <Segments
+            label="Answer"
+            value={part}
+            onChange={setPart}
+            options={PARTS.filter((name) => !isCall(hash) || name.endsWith('Tracer')).map((name) => [name, name] as const)}
+          />
           {value !== undefined && (
             <>
               <Copy text={value} what="JSON" />
