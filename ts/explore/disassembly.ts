@@ -39,7 +39,7 @@ export interface Instruction {
   readonly isTarget: boolean
 }
 
-/** The instructions of a code, `0x…`; a PUSH past the end has what is there. */
+/** The instructions of a code, `0x…`; a PUSH past the end has the bytes that are left. */
 export function disassembled(code: string): Instruction[] {
   const hex = code.slice(2)
   const rows: Instruction[] = []

@@ -87,7 +87,10 @@ interface Answer {
 
 let lastId = 0
 
-/** Turns a request for a call that is not mined into one that names it; set by the page for such calls. */
+/**
+ * Turns a request for a call that is not mined into one that names it; set by the page for such
+ * calls.
+ */
 export const rewriting: { request?: (method: string, params: readonly unknown[]) => [string, readonly unknown[]] } = {}
 
 /** Calls a method. An aborted request ends the node's work on it. */
