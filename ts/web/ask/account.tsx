@@ -1,6 +1,6 @@
 // More of an account: its code as instructions, its storage, its newest transactions.
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { disassembled } from '../../explore/disassembly.ts'
 import { grouped } from '../parts/format.ts'
 import { Card, Empty, Segments, TxLink, Wait, Who } from '../parts/small.tsx'
@@ -106,9 +106,13 @@ async function newest(
 }
 
 function Transactions({ address, height }: { readonly address: string; readonly height: number }): JSX.Element {
-  const { value, error, reload } = useResource(`newest ${address} ${height}`, (signal) => newest(address, height, signal))
+  const { value: loaded, error, reload } = useResource(`newest ${address} ${height}`, (signal) => newest(address, height, signal))
+  // The list at the block before stays until that at the newest one is there.
+  const last = useRef(loaded)
+  if (loaded !== undefined) last.current = loaded
+  const value = last.current
   if (error !== undefined) return <Trouble error={error} retry={reload} />
-  if (value === undefined) return <Wait what={`Looking through the newest ${BLOCKS} blocks`} />
+  if (value === undefined) return <Empty title={`Looking through the newest ${BLOCKS} blocks`} />
   return (
     <>
       <p class="said faint">From and to this account among the newest {BLOCKS} blocks; the node has no index of addresses.</p>
@@ -215,7 +219,7 @@ export function AccountMore({ address: given, code, block, height }: Props): JSX
         }
       >
         {view === 'transactions' ? (
-          <Transactions address={address} height={height} />
+          <Transactions key={address} address={address} height={height} />
         ) : view === 'instructions' ? (
           <Disassembly code={code} />
         ) : (

@@ -12,7 +12,7 @@ import { useResource } from '../store/resource.ts'
 import { addressPath } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
 
-const AccountMore = late(async () => (await import('../ask/account.tsx')).AccountMore)
+const AccountMore = late(async () => (await import('../ask/account.tsx')).AccountMore, true)
 
 /** Characters of code that are shown. */
 const CODE_CHARACTERS_MAX = 20_000

@@ -12,7 +12,7 @@ import { names } from '../store/names.ts'
 import { blockPath } from '../store/router.ts'
 import { ask, RpcFailure, rpc, rpcOr, tokenGiven } from '../store/rpc.ts'
 
-const HomeTools = late(async () => (await import('../ask/dev.tsx')).HomeTools)
+const HomeTools = late(async () => (await import('../ask/dev.tsx')).HomeTools, true)
 
 /** Blocks that are shown, and transactions. */
 const BLOCKS = 12

@@ -33,7 +33,7 @@ const StateDiff = late(async () => (await import('../tx/views.ts')).StateDiff)
 const Gas = late(async () => (await import('../tx/views.ts')).Gas)
 const StorageHeat = late(async () => (await import('../tx/views.ts')).StorageHeat)
 const Lines = late(async () => (await import('../ask/lines.tsx')).Lines)
-const OriginLine = late(async () => (await import('../ask/source.tsx')).OriginLine)
+const OriginLine = late(async () => (await import('../ask/source.tsx')).OriginLine, true)
 const Raw = late(async () => (await import('../tx/views.ts')).Raw)
 const Steps = late(async () => (await import('../tx/steps.tsx')).Steps)
 

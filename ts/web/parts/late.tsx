@@ -4,8 +4,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { Wait } from './small.tsx'
 import { Trouble } from './trouble.tsx'
 
-/** A component that loads another one, and shows it. */
-export function late<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+/** A component that loads another one and shows it; a quiet one shows nothing until then. */
+export function late<P extends object>(load: () => Promise<ComponentType<P>>, isQuiet = false): ComponentType<P> {
   let loaded: ComponentType<P> | undefined
   return function Late(props: P): JSX.Element {
     const [, setRound] = useState(0)
@@ -22,6 +22,7 @@ export function late<P extends object>(load: () => Promise<ComponentType<P>>): C
     }, [])
     if (error !== undefined) return <Trouble error={error} />
     const Loaded = loaded
-    return Loaded === undefined ? <Wait what="Opening the view" /> : <Loaded {...props} />
+    if (Loaded !== undefined) return <Loaded {...props} />
+    return isQuiet ? <></> : <Wait what="Opening the view" />
   }
 }

@@ -24,7 +24,7 @@ export interface StepsProps {
   readonly contracts: Contracts | undefined
 }
 
-const SourcePane = late(async () => (await import('../ask/source.tsx')).SourcePane)
+const SourcePane = late(async () => (await import('../ask/source.tsx')).SourcePane, true)
 
 const ROW_HEIGHT = 22
 
