@@ -59,9 +59,6 @@ export function fakeCore(
     dev: false,
     // Nothing ever happens.
     events: (_, wait) => (wait ? new Promise(() => undefined) : Promise.resolve(Buffer.from('{"next":0,"missed":0,"events":[]}'))),
-    read(op, args) {
-      return this.request(op, args)
-    },
     async request(op, args) {
       asked.push([op, args])
       const reply = replies[op]

@@ -28,7 +28,7 @@ function core(chainId = '"0x1"'): Core {
     },
     () => fakeStream(['[1,', '2,', '3]']),
   )
-  return { ...fake, read: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)), readyTrace }
+  return { ...fake, request: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)), readyTrace }
 }
 
 /**
@@ -301,7 +301,7 @@ describe('a connection', () => {
 
   it('ends when it is idle for too long, and not while it waits for its answer', async () => {
     const node = core()
-    const slow: Core = { ...node, read: async () => sleep(1600).then(() => Buffer.from('"0x5"')) }
+    const slow: Core = { ...node, request: async () => sleep(1600).then(() => Buffer.from('"0x5"')) }
     const { port } = await serve({ 'evm.idle_timeout': '1s' }, slow)
     const { socket, answers } = await connection(port)
     const ended = new Promise((resolve) => socket.once('close', resolve))

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
+import { readBytes } from '../../ts/core/results.ts'
 import { RpcError } from '../../ts/rpc/errors.ts'
 import { Filters } from '../../ts/rpc/follow/filters.ts'
 import { Follower } from '../../ts/rpc/follow/follower.ts'
@@ -145,7 +146,7 @@ describe('following a chain with forks', () => {
     const core = model.core()
     const request: Core['request'] = async (op, args) => {
       if (op === 'blockLogs') throw new CoreError('not_retained', 'block 1 was pruned')
-      return core.request(op, args)
+      return await readBytes(core, op, args)
     }
     const failures: unknown[] = []
     const follower = new Follower({ ...core, request } as Core, (e) => failures.push(e))

@@ -2,6 +2,7 @@
 // does not come.
 import { expect, it } from 'vitest'
 import type { Core } from '../../ts/core/port.ts'
+import { readBytes } from '../../ts/core/results.ts'
 import { Following } from '../../ts/rpc/follow/index.ts'
 import { sendAndWait } from '../../ts/rpc/receipt-wait.ts'
 import { ModelChain, seeded } from './follow-model.ts'
@@ -19,7 +20,7 @@ function core(model: ModelChain, mined: () => boolean): Core {
 }
 
 /** Sends the transaction. */
-const sent = (core: Core) => (): Promise<Uint8Array> => core.request('sendRawTransaction', { transaction: '0x01' })
+const sent = (core: Core) => (): Promise<Uint8Array> => readBytes(core, 'sendRawTransaction', { transaction: '0x01' })
 
 const follow = (core: Core): Following => new Following(core, { filterIdleMs: 1e9, heads: 1, logs: 1 }, () => undefined)
 

@@ -1,8 +1,10 @@
 // The number of baked blocks of a home: rows of the trace cache, which has one per block and baked
 // tracer. Rows of blocks that left the chain, and of tracers that are not baked any more, count
 // until they are pruned.
+
 import type { Settings } from '../config/index.ts'
 import type { Core } from '../core/port.ts'
+import { readJson } from '../core/results.ts'
 
 /** The instrument, and the table, whose keys are the rows of the trace cache. */
 export const ROWS_INSTRUMENT = 'litt_table_key_count'
@@ -33,7 +35,7 @@ export interface BakedCount {
 /** What a node bakes under its settings; undefined where it bakes nothing. */
 export async function bakingOf(core: Core, settings: Settings): Promise<Baking | undefined> {
   if (!settings['evm.trace_bake_enabled']) return undefined
-  const answer = JSON.parse(Buffer.from(await core.request('capabilities', undefined)).toString()) as { blocks: { oldestBlock: string } }
+  const answer = await readJson(core, 'capabilities', undefined)
   const tracers = settings['evm.trace_bake_tracers']
   const more = settings['evm.trace_bake_canonical_configs'] ? tracers.filter((name) => WITH_OPTIONS.includes(name)).length : 0
   // parityTracer has two forms.

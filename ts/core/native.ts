@@ -243,14 +243,10 @@ class NativeCore implements Core {
     return new NativeCore(this.node, this.dev, this.cache, asker)
   }
 
-  async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
-    if (this.asker !== undefined) return await this.call(JSON.stringify({ op, args }), this.asker)
-    const answer = this.read(op, args)
-    return typeof answer === 'string' ? Buffer.from(answer) : answer
-  }
-
-  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
-    const answer = this.node.request(JSON.stringify({ op, args }))
+  request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
+    const json = JSON.stringify({ op, args })
+    if (this.asker !== undefined) return this.call(json, this.asker)
+    const answer = this.node.request(json)
     return typeof answer === 'string' ? answer : answer.then(unwrap)
   }
 

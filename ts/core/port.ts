@@ -333,10 +333,11 @@ export interface Forking {
 export interface Core {
   /** Whether this is a development chain, whose accounts' keys are here. */
   readonly dev: boolean
-  /** JSON bytes of the result; rejects with `CoreError`. */
-  request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array>
-  /** As `request`, for short reads: the JSON text itself, without a promise, where what is asked for lies ready in memory. */
-  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string
+  /**
+   * The JSON of a result: its text, without a promise, where it is ready in memory; else its bytes.
+   * Rejects with `CoreError`. `core/results.ts` reads values.
+   */
+  request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string
   /** The same core, asked in a client's name; absent where there is no telling clients apart. */
   askedBy?(asker: CoreAsker): Core
   /** Starts work whose result may be large. */
@@ -347,13 +348,13 @@ export interface Core {
    */
   readonly readyTrace?: ((wanted: NamedTrace, options: OpenOptions) => ReadyTrace | undefined) | undefined
   /** Traces with functions of this process. */
-  readonly traceWith?: TraceWith
+  readonly traceWith?: TraceWith | undefined
   /** Begins the chain anew, as a fork of what is given where something is; absent where the chain cannot become another one. */
-  resetTo?(forking: Forking | undefined): Promise<void>
+  readonly resetTo?: ((forking: Forking | undefined) => Promise<void>) | undefined
   /** Reads the origin of a fork from another node from now on; does nothing on a chain that is no fork. */
-  moveOrigin?(url: string): Promise<void>
+  readonly moveOrigin?: ((url: string) => Promise<void>) | undefined
   /** Where the origin of a fork is read, without what may be secret in its URL; undefined on a chain that is no fork. */
-  originUrl?(): string | undefined
+  readonly originUrl?: (() => string | undefined) | undefined
   /**
    * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
    * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did
@@ -366,7 +367,7 @@ export interface Core {
    */
   metricsSnapshot(): string
   /** What the home holds; undefined once the node is closed. */
-  status?(): HomeStatus | undefined
+  readonly status?: (() => HomeStatus | undefined) | undefined
   /** Takes what operators should read in the log since the last call. */
   takeLog(): readonly CoreLogEntry[]
   /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */

@@ -1,7 +1,7 @@
 // A core whose place another one can take while requests go on: everyone who has it asks the new one from then on.
+import { CoreDecorator } from './decorator.ts'
 import { CoreError } from './error.ts'
-import type { TraceWith } from './hooks.ts'
-import type { Core, CoreAsker, CoreLogEntry, Forking, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
+import type { Core, CoreAsker, Operations } from './port.ts'
 
 /** What the core tells of its events. */
 interface Page {
@@ -25,7 +25,7 @@ class Place {
 }
 
 /** What is done to the chain as a whole. */
-export type Whole = Required<Pick<Core, 'resetTo' | 'moveOrigin' | 'originUrl'>>
+export type Whole = { readonly [K in 'resetTo' | 'moveOrigin' | 'originUrl']: NonNullable<Core[K]> }
 
 /** Makes a core that can be replaced, which `resetTo` may do. */
 export function replaceable(core: Core, whole: Whole): { readonly core: Core; readonly replace: (next: Core) => Promise<Core> } {
@@ -42,50 +42,47 @@ async function replace(place: Place, next: Core): Promise<Core> {
   return last
 }
 
-class ReplaceableCore implements Core {
+class ReplaceableCore extends CoreDecorator {
   private readonly whole: Whole
   private readonly place: Place
   private readonly asker: CoreAsker | undefined
 
   constructor(place: Place, whole: Whole, asker?: CoreAsker) {
+    super()
     this.place = place
     this.whole = whole
     this.asker = asker
   }
 
-  private get now(): Core {
+  protected get core(): Core {
     const { core } = this.place
     return this.asker === undefined ? core : (core.askedBy?.(this.asker) ?? core)
   }
 
-  get dev(): boolean {
-    return this.place.core.dev
+  protected inName(): Core {
+    return this
   }
 
-  get traceWith(): TraceWith {
-    return this.now.traceWith as TraceWith
-  }
-
-  /** Whoever has it keeps it: it asks the core of the moment. */
-  get readyTrace(): Core['readyTrace'] {
+  /** Whoever keeps it uses the core of the moment. */
+  override get readyTrace(): Core['readyTrace'] {
     if (this.place.core.readyTrace === undefined) return undefined
     return (wanted, options) => this.place.core.readyTrace?.(wanted, options)
   }
 
-  askedBy(asker: CoreAsker): Core {
+  override askedBy(asker: CoreAsker): Core {
     return new ReplaceableCore(this.place, this.whole, asker)
   }
 
-  resetTo(forking: Forking | undefined): Promise<void> {
-    return this.whole.resetTo(forking)
+  override get resetTo(): Whole['resetTo'] {
+    return (forking) => this.whole.resetTo(forking)
   }
 
-  moveOrigin(url: string): Promise<void> {
-    return this.whole.moveOrigin(url)
+  override get moveOrigin(): Whole['moveOrigin'] {
+    return (url) => this.whole.moveOrigin(url)
   }
 
-  originUrl(): string | undefined {
-    return this.whole.originUrl()
+  override get originUrl(): Whole['originUrl'] {
+    return () => this.whole.originUrl()
   }
 
   /** A failure of a core that was closed under a request says so; whoever asks again asks the new one. */
@@ -94,18 +91,9 @@ class ReplaceableCore implements Core {
     return isGone ? new CoreError('execution_failed', 'the chain was replaced by another one during this request: send it again') : e
   }
 
-  async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+  override request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
     const asked = this.place.core
-    try {
-      return await this.now.request(op, args)
-    } catch (e) {
-      throw this.explain(e, asked)
-    }
-  }
-
-  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
-    const asked = this.place.core
-    const answer = this.now.read(op, args)
+    const answer = this.core.request(op, args)
     return typeof answer === 'string'
       ? answer
       : answer.catch((e: unknown) => {
@@ -113,11 +101,7 @@ class ReplaceableCore implements Core {
         })
   }
 
-  stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
-    return this.now.stream(op, args)
-  }
-
-  async events(after: number, wait: boolean): Promise<Uint8Array> {
+  override async events(after: number, wait: boolean): Promise<Uint8Array> {
     const { core: asked, eventsBefore } = this.place
     let page: Uint8Array
     try {
@@ -130,21 +114,5 @@ class ReplaceableCore implements Core {
     if (eventsBefore === 0) return page
     const { next, missed, events } = pageOf(page)
     return encoder.encode(JSON.stringify({ next: next + eventsBefore, missed, events }))
-  }
-
-  metricsSnapshot(): string {
-    return this.place.core.metricsSnapshot()
-  }
-
-  status(): HomeStatus | undefined {
-    return this.place.core.status?.()
-  }
-
-  takeLog(): readonly CoreLogEntry[] {
-    return this.place.core.takeLog()
-  }
-
-  close(): Promise<void> {
-    return this.place.core.close()
   }
 }

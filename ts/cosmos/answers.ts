@@ -1,7 +1,9 @@
 // Answers to queries in both forms: from the core as it gives them, from CometBFT through the
 // tables of messages.
+
 import { CoreError } from '../core/error.ts'
 import type { Core } from '../core/port.ts'
+import { readAs, readBytes } from '../core/results.ts'
 import { ENGINE_QUERIES, type EngineSource, engineParams } from './engine-queries.ts'
 import { CODES, invalid, notImplemented, QueryFailure } from './failure.ts'
 import type { Query } from './queries.ts'
@@ -33,6 +35,15 @@ function unknownToCore(e: unknown): never {
   throw e instanceof CoreError && e.message.startsWith(UNKNOWN_OPERATION) ? notImplemented() : e
 }
 
+/** An answer of the core in protobuf. */
+interface CosmosAnswer {
+  /** Of gRPC. */
+  readonly code: number
+  readonly log: string
+  readonly value?: string
+  readonly height?: string
+}
+
 /** Answers queries. Every method rejects with `QueryFailure` where the query has no answer. */
 export class Answers {
   private readonly core: Core
@@ -54,7 +65,9 @@ export class Answers {
       const values = await query.answer(this.engine, engineParams(params))
       return { body: Buffer.from(JSON.stringify(toJson(query.response, values))), height: undefined }
     }
-    const given = await this.core.request('cosmosRest', { query: name, params: this.bounded(params), ...at(height) }).catch(unknownToCore)
+    const given = await readBytes(this.core, 'cosmosRest', { query: name, params: this.bounded(params), ...at(height) }).catch(
+      unknownToCore,
+    )
     const bytes = Buffer.from(given)
     const head = JSON_HEAD.exec(bytes.subarray(0, HEAD_BYTES_MAX).toString('latin1'))
     if (head !== null) return { body: bytes.subarray(head[0].length, -1), height: head[1] }
@@ -74,10 +87,8 @@ export class Answers {
         throw e instanceof WireError ? invalid(`the request cannot be read: ${e.message}`) : e
       }
     }
-    const given = await this.core
-      .request('cosmosQuery', { path: `/${name}`, data: `0x${data.toString('hex')}`, ...at(height) })
-      .catch(unknownToCore)
-    const answer = JSON.parse(Buffer.from(given).toString()) as { code: number; log: string; value?: string; height?: string }
+    const args = { path: `/${name}`, data: `0x${data.toString('hex')}` as const, ...at(height) }
+    const answer = await readAs<CosmosAnswer>(this.core, 'cosmosQuery', args).catch(unknownToCore)
     if (answer.code !== CODES.ok) throw new QueryFailure(answer.code, answer.log, answer.height)
     return { body: Buffer.from((answer.value ?? '0x').slice(2), 'hex'), height: answer.height }
   }

@@ -1,7 +1,9 @@
 // The console of a development chain: each transaction as it is mined, why it failed, and what its
 // contracts logged.
-import { coreWith } from '../core/over.ts'
+
+import { CoreDecorator } from '../core/decorator.ts'
 import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
+import { readBytes } from '../core/results.ts'
 import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
 import { CONSOLE_DIGITS } from './console-log.ts'
 import { consoleLines, type Failure, type Frame, failureOf } from './frames.ts'
@@ -120,11 +122,8 @@ export class Console {
   /**
    * The core as requests are to use it, so that the console learns what it cannot see in blocks.
    */
-  watched(core = this.core): Core {
-    return coreWith(core, {
-      request: (op, args) => this.request(core, op, args),
-      askedBy: (asker) => this.watched(core.askedBy?.(asker) ?? core),
-    })
+  watched(): Core {
+    return new WatchedCore(this.core, (core, op, args) => this.request(core, op, args))
   }
 
   private async request<Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]): Promise<Uint8Array> {
@@ -137,7 +136,7 @@ export class Console {
     }
     if (!this.mayLog)
       this.mayLog = BRINGS_STATE.has(op) || (BRINGS_CODE.has(op) && JSON.stringify(args).toLowerCase().includes(CONSOLE_DIGITS))
-    const answer = core.request(op, args)
+    const answer = readBytes(core, op, args)
     if ((op === 'call' || op === 'estimateGas') && this.mayLog) this.lookAtCall(op, args as Operations['call'])
     return await answer
   }
@@ -222,7 +221,7 @@ export class Console {
     }
     let receipts: Receipt[]
     try {
-      receipts = parse<Receipt[]>(await this.core.request('getBlockReceipts', { block: { blockHash: hash } }))
+      receipts = parse<Receipt[]>(await readBytes(this.core, 'getBlockReceipts', { block: { blockHash: hash } }))
     } catch (e) {
       if (this.stopped) throw e
       // The block left the chain meanwhile.
@@ -250,3 +249,26 @@ export class Console {
 
 /** A failure whose trace cannot be had. */
 const UNKNOWN_FAILURE: Failure = { reason: 'failed', type: 'CALL', to: undefined, selector: undefined, depth: 0 }
+
+/** Answers a request on a core. */
+type Answer = <Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]) => Promise<Uint8Array>
+
+/** A core whose requests pass through the console. */
+class WatchedCore extends CoreDecorator {
+  protected readonly core: Core
+  private readonly answer: Answer
+
+  constructor(core: Core, answer: Answer) {
+    super()
+    this.core = core
+    this.answer = answer
+  }
+
+  protected inName(core: Core): Core {
+    return new WatchedCore(core, this.answer)
+  }
+
+  override request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    return this.answer(this.core, op, args)
+  }
+}

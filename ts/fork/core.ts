@@ -2,9 +2,10 @@
 // the core's.
 import type { Body } from '../core/body.ts'
 import { openResult, spliced } from '../core/chunks.ts'
+import { CoreDecorator } from '../core/decorator.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
-import { coreWith } from '../core/over.ts'
 import type { BlockRef, Core, OpenOptions, Operations, ResultStream, StreamOperations } from '../core/port.ts'
+import { readBytes, readJson, readText } from '../core/results.ts'
 import { OriginError } from './batches.ts'
 import { originLogs } from './logs.ts'
 import type { Origin } from './point.ts'
@@ -47,27 +48,23 @@ const ONLY_OF_ORIGIN: { readonly [Op in keyof Operations]?: string } = {
 type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 
 /** A core whose chain goes on from a block of another one. */
-export function forkedCore(core: Core, origin: Origin): Core {
-  const reads = new ForkedReads(core, origin)
-  return coreWith(core, {
-    request: (op, args) => reads.request(op, args),
-    read: (op, args) => reads.read(op, args),
-    stream: (op, args) => reads.stream(op, args),
-    askedBy: (asker) => forkedCore(core.askedBy?.(asker) ?? core, origin),
-  })
-}
+export const forkedCore = (core: Core, origin: Origin): Core => new ForkedCore(core, origin)
 
-/** The reads of a fork. */
-class ForkedReads {
-  private readonly core: Core
+class ForkedCore extends CoreDecorator {
+  protected readonly core: Core
   private readonly origin: Origin
   /** Number of the block that the fork begins after. */
   private readonly first: bigint
 
   constructor(core: Core, origin: Origin) {
+    super()
     this.core = core
     this.origin = origin
     this.first = BigInt(origin.block.number)
+  }
+
+  protected inName(core: Core): Core {
+    return new ForkedCore(core, this.origin)
   }
 
   /** The origin's answer to a request, as JSON bytes. */
@@ -80,7 +77,7 @@ class ForkedReads {
   }
 
   private async head(): Promise<bigint> {
-    return BigInt(JSON.parse(Buffer.from(await this.core.request('blockNumber', undefined)).toString()) as string)
+    return BigInt(await readJson(this.core, 'blockNumber', undefined))
   }
 
   private async wayOf<A>({ about, block }: PassedOn<A>, args: A): Promise<Way> {
@@ -99,19 +96,25 @@ class ForkedReads {
     return ref !== 'pending' && (await this.head()) === this.first ? { origin: this.origin.block.number } : 'core'
   }
 
-  async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+  override request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
+    const block = (args as { block?: BlockRef } | undefined)?.block
+    const isOfHead = READS[op]?.about === 'state' && (block === undefined || block === 'latest' || block === 'pending')
+    return op !== 'getLogs' && (READS[op] === undefined || isOfHead) ? this.core.request(op, args) : this.read(op, args)
+  }
+
+  private async read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
     if (op === 'getLogs') {
       const { filter } = args as Operations['getLogs']
       return await originLogs(filter, {
         first: this.first,
         head: () => this.head(),
-        here: (filter) => this.core.request('getLogs', { filter }),
+        here: (filter) => readBytes(this.core, 'getLogs', { filter }),
         there: (filter) => this.ask('eth_getLogs', [filter]),
         isMissing,
       })
     }
     const passed = READS[op] as PassedOn<Operations[Op]> | undefined
-    if (passed === undefined) return await this.core.request(op, args)
+    if (passed === undefined) return await readBytes(this.core, op, args)
     const way = await this.wayOf(passed, args)
     const there = (block: BlockRef): Promise<Uint8Array> => this.ask(passed.method, passed.params(args, block))
     if (typeof way === 'object') return await there(way.origin)
@@ -131,24 +134,18 @@ class ForkedReads {
    */
   private async here<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
     const reason = ONLY_OF_ORIGIN[op]
-    if (reason === undefined) return await this.core.request(op, args)
+    if (reason === undefined) return await readBytes(this.core, op, args)
     const { block } = args as { readonly block: BlockRef }
     const ref = typeof block === 'object' && 'blockNumber' in block ? block.blockNumber : block
     // A block that is nowhere is said to be unknown, and one that is the origin's is found there.
     if (typeof ref === 'object') await this.core.request('getBlockReceipts', { block: ref })
-    else if (isNull(await this.core.request('getBlockByNumber', { block: ref, full: false })))
+    else if ((await readText(this.core, 'getBlockByNumber', { block: ref, full: false })) === 'null')
       throw new CoreError('block_not_found', `block #${Number(ref)} not found`)
     const until = `up to block ${this.first}, where the fork begins, the origin answers`
     throw new CoreError('unsupported', `${reason}: ${until}`)
   }
 
-  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
-    const block = (args as { block?: BlockRef } | undefined)?.block
-    const isOfHead = READS[op]?.about === 'state' && (block === undefined || block === 'latest' || block === 'pending')
-    return READS[op] === undefined || isOfHead ? this.core.read(op, args) : this.request(op, args)
-  }
-
-  stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
+  override stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
     const passed = TRACES[op] as PassedOn<StreamOperations[Op]> | undefined
     const here = this.core.stream(op, args)
     if (passed === undefined) return here

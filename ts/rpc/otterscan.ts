@@ -1,5 +1,7 @@
 // Blocks in the form of Otterscan's methods, out of what the methods of every node say of them.
+
 import type { Core, Hex, ResultStream } from '../core/port.ts'
+import { readAs } from '../core/results.ts'
 import type { HandlerContext } from './method.ts'
 import { type ParityOptions, parity } from './parity.ts'
 
@@ -56,7 +58,7 @@ async function issuance(context: HandlerContext, block: Block): Promise<Record<'
 }
 
 const receiptsOf = async (core: Core, block: Hex): Promise<readonly Receipt[]> =>
-  parsed<readonly Receipt[]>(await core.request('getBlockReceipts', { block }))
+  await readAs<readonly Receipt[]>(core, 'getBlockReceipts', { block })
 
 /** A block without its transactions, with its rewards and its fees, those that are burnt included; null where there is none. */
 export async function blockDetails(context: HandlerContext, block: Block | null): Promise<unknown> {

@@ -1,5 +1,7 @@
 // Sending, and waiting for the block (EIP-7966).
+
 import type { Core, Hex } from '../core/port.ts'
+import { readBytes } from '../core/results.ts'
 import { syncTimeout } from './errors.ts'
 import type { Following } from './follow/index.ts'
 
@@ -13,7 +15,7 @@ const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toSt
 
 /** The receipt; undefined where there is none yet. */
 async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
-  const bytes = await core.request('getTransactionReceipt', { hash })
+  const bytes = await readBytes(core, 'getTransactionReceipt', { hash })
   return bytes.length === 4 && parse(bytes) === null ? undefined : bytes
 }
 

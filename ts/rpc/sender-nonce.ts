@@ -1,6 +1,8 @@
 // The transaction of a sender with a nonce, found by the sender's nonces after blocks.
+
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import type { Core, Hex } from '../core/port.ts'
+import { readJson } from '../core/results.ts'
 
 /** A transaction as eth_getTransactionByHash has it, as far as the search looks. */
 export interface FoundTransaction {
@@ -37,7 +39,7 @@ const parse = <T>(bytes: Uint8Array | string): T => JSON.parse(typeof bytes === 
  * number of states that grows with the logarithm of the height.
  */
 export async function firstHeight(core: Core, holds: (block: Hex) => Promise<boolean>): Promise<bigint | undefined> {
-  let high = BigInt(parse<Hex>(await core.request('blockNumber', undefined)))
+  let high = BigInt(await readJson(core, 'blockNumber', undefined))
   if (!(await holds(hex(high)))) return undefined
   let low = -1n
   while (high - low > 1n) {
@@ -51,8 +53,7 @@ export async function firstHeight(core: Core, holds: (block: Hex) => Promise<boo
 /** The mined transaction of a sender with a nonce; undefined where there is none. */
 export async function minedBySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise<FoundTransaction | undefined> {
   const address = sender.toLowerCase()
-  const used = async (block: Hex): Promise<boolean> =>
-    BigInt(parse<Hex>(await core.request('getTransactionCount', { address, block }))) > nonce
+  const used = async (block: Hex): Promise<boolean> => BigInt(await readJson(core, 'getTransactionCount', { address, block })) > nonce
   const height = await firstHeight(core, used)
   // What the genesis says was used was no transaction.
   if (height === undefined || height === 0n) return undefined

@@ -1,6 +1,8 @@
 // Signatures of the development accounts: what is signed is made here, the keys are the core's.
+
 import type { Definition } from 'ox/TypedData'
 import type { Core, Hex } from '../core/port.ts'
+import { readBytes } from '../core/results.ts'
 import { invalidParams } from './errors.ts'
 
 // ox is imported by the first signature only: a node that serves a real chain has no keys, and never loads it.
@@ -8,9 +10,9 @@ import { invalidParams } from './errors.ts'
 /** A signature over a message (EIP-191). */
 export async function signMessage(core: Core, account: Hex, message: Hex): Promise<Uint8Array> {
   // Whoever has no accounts must not load anything for them.
-  if (!core.dev) return core.request('signDigest', { account, digest: ZERO })
+  if (!core.dev) return readBytes(core, 'signDigest', { account, digest: ZERO })
   const { getSignPayload } = await import('ox/PersonalMessage')
-  return core.request('signDigest', { account, digest: getSignPayload(message as `0x${string}`) })
+  return readBytes(core, 'signDigest', { account, digest: getSignPayload(message as `0x${string}`) })
 }
 
 /** Something to sign where nobody will. */
@@ -32,7 +34,7 @@ export async function signTypedData(core: Core, account: Hex, data: unknown): Pr
   if (typeof typed !== 'object' || typed === null || Array.isArray(typed)) {
     throw invalidParams('invalid argument 1: data: typed data is an object with types, domain, primaryType and message')
   }
-  if (!core.dev) return core.request('signDigest', { account, digest: ZERO })
+  if (!core.dev) return readBytes(core, 'signDigest', { account, digest: ZERO })
   const { getSignPayload } = await import('ox/TypedData')
   let digest: Hex
   try {
@@ -40,5 +42,5 @@ export async function signTypedData(core: Core, account: Hex, data: unknown): Pr
   } catch (e) {
     throw invalidParams(`invalid argument 1: data: ${e instanceof Error ? (e.message.split('\n')[0] ?? '') : String(e)}`)
   }
-  return core.request('signDigest', { account, digest })
+  return readBytes(core, 'signDigest', { account, digest })
 }

@@ -1,5 +1,7 @@
 // What becomes of transactions that clients send: this node's pool, another node, or a refusal.
+
 import type { Core, Hex } from '../core/port.ts'
+import { readJson } from '../core/results.ts'
 import type { Forward, Forwarded } from '../peers/forward.ts'
 import { forwardedError, forwardFailed, makesNoBlocks, ownerSilent } from './errors.ts'
 import { mayHaveIt, type Redirected, type RedirectedMethod } from './redirect.ts'
@@ -55,8 +57,6 @@ export async function forward(ask: Forward, { method, params, waitMs }: Request)
  */
 export type Redirect = (sender: Hex, method: RedirectedMethod, params: readonly unknown[]) => Promise<Redirected>
 
-const parse = <T>(json: Uint8Array | string): T => JSON.parse(typeof json === 'string' ? json : Buffer.from(json).toString()) as T
-
 /**
  * The answer of the validator that takes the transactions of the sender, where there is one that
  * answers; else by `own`.
@@ -68,13 +68,13 @@ export async function throughOwner(
   own: () => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
   if (redirect === undefined) return await own()
-  const sender = parse<Hex | null>(await core.read('senderOf', { raw: transaction }))
+  const sender = await readJson(core, 'senderOf', { raw: transaction })
   const redirected = sender === null ? undefined : await redirect(sender, 'eth_sendRawTransaction', [transaction])
   if (redirected === undefined) return await own()
   if ('answer' in redirected) return resultOf(redirected.answer)
   // A transaction that the owner may have is not put into this pool in silence.
   if (mayHaveIt(redirected.failure)) {
-    const hash = parse<Hex>(await core.read('keccak', { data: transaction }))
+    const hash = await readJson(core, 'keccak', { data: transaction })
     throw ownerSilent(redirected.owner, hash)
   }
   return await own()

@@ -1,7 +1,9 @@
 // The feed of debug_subscribe "traceChain": a range of blocks, each traced when the one before has been sent.
+
 import type { ByteStream } from '../core/body.ts'
 import { CoreError } from '../core/error.ts'
 import type { BlockNumber, Core, Hex, JsonObject } from '../core/port.ts'
+import { readJson } from '../core/results.ts'
 import { CODE, RpcError, toRpcError } from './errors.ts'
 import type { Feed } from './subscription.ts'
 
@@ -18,7 +20,7 @@ interface BlockId {
 const NO_TRACES = '[]'
 
 async function blockId(core: Core, block: BlockNumber): Promise<BlockId> {
-  const found = JSON.parse(decoder.decode(await core.request('getBlockId', { block }))) as BlockId | null
+  const found = await readJson(core, 'getBlockId', { block })
   if (found === null) throw new CoreError('block_not_found', /^0x/.test(block) ? `block #${Number(block)} not found` : 'block not found')
   return found
 }

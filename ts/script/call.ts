@@ -1,5 +1,7 @@
 // Calls and simulated blocks: nothing that they do is kept.
+
 import type { Core, JsonObject } from '../core/port.ts'
+import { readBytes } from '../core/results.ts'
 import { blockOverrides as blockCodec, stateOverrides as stateCodec, transaction } from '../rpc/codec/call.ts'
 import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { simulation } from '../rpc/codec/simulate.ts'
@@ -142,7 +144,7 @@ export async function call<F extends Form>(core: Core, request: CallRequest, opt
     blockOverrides: blockOverridesOf(options),
   }
   const { asked, end } = endable(core)
-  const answer = await within(options, () => told(asked.request('call', args)), end)
+  const answer = await within(options, () => told(readBytes(asked, 'call', args)), end)
   const returned = JSON.parse(Buffer.from(answer).toString()) as Hex
   if (options.form !== 'bytes') return returned as Data<F>
   const bytes = Buffer.from(returned.slice(2), 'hex')
@@ -184,7 +186,7 @@ export async function simulate(core: Core, bundle: Bundle, options: SimulateOpti
   }
   const args = { options: checked(simulation, wanted, 'the bundle'), block: blockRef(options.block ?? 'latest') }
   const { asked, end } = endable(core)
-  const answer = await within(options, () => told(asked.request('simulateV1', args)), end)
+  const answer = await within(options, () => told(readBytes(asked, 'simulateV1', args)), end)
   const blocks = JSON.parse(Buffer.from(answer).toString()) as readonly RawBlock[]
   return blocks.map((block) => ({
     number: BigInt(block.number),

@@ -1,22 +1,41 @@
-// A core that refuses once its node was closed, also where others of this process go on with it.
+// A core that refuses once its node was closed, also while other users of this process go on with
+// it.
+import { CoreDecorator } from '../core/decorator.ts'
 import type { Core } from '../core/port.ts'
 import { closed } from './errors.ts'
 
-/** What may be used after the end. */
-const ALWAYS: ReadonlySet<string | symbol> = new Set(['close', 'dev', 'metricsSnapshot'])
+/** The same core until `isClosed`; then every call throws `ClosedError`. */
+export const guarded = (core: Core, isClosed: () => boolean): Core => new GuardedCore(core, isClosed)
 
-/** The same core until `isClosed` says so; then every call throws `ClosedError`. */
-export function guarded(core: Core, isClosed: () => boolean): Core {
-  const bound = new Map<string | symbol, unknown>()
-  const member = (name: string | symbol): unknown => {
-    const value: unknown = Reflect.get(core, name, core)
-    return typeof value === 'function' ? value.bind(core) : value
+class GuardedCore extends CoreDecorator {
+  private readonly inner: Core
+  private readonly isClosed: () => boolean
+
+  constructor(core: Core, isClosed: () => boolean) {
+    super()
+    this.inner = core
+    this.isClosed = isClosed
   }
-  return new Proxy(core, {
-    get(_, name) {
-      if (isClosed() && !ALWAYS.has(name)) throw closed()
-      if (!bound.has(name)) bound.set(name, member(name))
-      return bound.get(name)
-    },
-  })
+
+  protected get core(): Core {
+    if (this.isClosed()) throw closed()
+    return this.inner
+  }
+
+  protected inName(core: Core): Core {
+    return new GuardedCore(core, this.isClosed)
+  }
+
+  // What may be used after the end.
+  override get dev(): boolean {
+    return this.inner.dev
+  }
+
+  override metricsSnapshot(): string {
+    return this.inner.metricsSnapshot()
+  }
+
+  override close(): Promise<void> {
+    return this.inner.close()
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { IterateOptions, LittableIterator, LittableStore, LittableTable } from '../core/littable.ts'
 import type { Core } from '../core/port.ts'
+import { readBytes } from '../core/results.ts'
 import { told } from './errors.ts'
 import { Packed } from './packed.ts'
 import type { Patience } from './patience.ts'
@@ -138,7 +139,7 @@ export const kvOf = (core: Core): Kv => ({
     return readAhead(
       async () => all,
       async (keys: Keys) => {
-        const bytes = await told(core.request('read', { what: 'rows', of: { db, ...keys, reverse } }))
+        const bytes = await told(readBytes(core, 'read', { what: 'rows', of: { db, ...keys, reverse } }))
         const packed = new Packed(bytes, form)
         const more = packed.flag()
         const items = packed.list(() => ({ key: packed.sized(), value: packed.sized(), height: packed.optional(() => packed.u64()) }))

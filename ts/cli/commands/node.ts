@@ -1,4 +1,5 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
+
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
@@ -8,6 +9,7 @@ import type { Mode, NodeConfig } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import type { AskOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
+import { readJson } from '../../core/results.ts'
 import type { CosmosListeners } from '../../cosmos/index.ts'
 import { type Log, type LogOptions, levelOf, openLog } from '../../log/index.ts'
 import { explorerArtifacts, explorerSource } from '../../node/explorer.ts'
@@ -65,7 +67,7 @@ async function headTime(core: Core): Promise<number> {
 
 /** How long ago the last fork choice came, in milliseconds; undefined where none came yet. */
 async function forkchoiceAge(core: Core): Promise<number | undefined> {
-  const age = JSON.parse(Buffer.from(await core.request('engineForkchoiceAge', undefined)).toString()) as string | null
+  const age = await readJson(core, 'engineForkchoiceAge', undefined)
   return age === null ? undefined : Number(age)
 }
 
@@ -159,7 +161,7 @@ function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
  * bakes them.
  */
 async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): Promise<void> {
-  const height = Number(JSON.parse(Buffer.from(await core.request('blockNumber', undefined)).toString()))
+  const height = Number(await readJson(core, 'blockNumber', undefined))
   const { baked, of } = bakedCount(baking, cacheRows(core), height)
   if (baked === of) return
   const [blocks, command] = [of - baked, bakeCommand(home)]

@@ -1,5 +1,6 @@
 // CometBFT with an open node: its settings, and the part of the core that it uses. Loaded only if
 // it is enabled.
+
 import fs from 'node:fs'
 import type { Settings } from '../../config/index.ts'
 import { Engine, type EngineCore } from '../../consensus/engine.ts'
@@ -10,6 +11,7 @@ import { refuseBaking } from '../../consensus/validator.ts'
 import { askValidators, ValidatorSets } from '../../consensus/validators.ts'
 import type { ConsensusConfig } from '../../core/config.ts'
 import type { Core } from '../../core/port.ts'
+import { readAs, readJson } from '../../core/results.ts'
 import { type CosmosHooks, type CosmosListeners, startCosmos } from '../../cosmos/index.ts'
 import { type Log, levelOf } from '../../log/index.ts'
 import { VERSION } from '../../node/version.ts'
@@ -52,10 +54,9 @@ export const consensusConfig = ({ address, bringsState }: Engine, settings: Sett
 
 /** The core, as the engine works with it. */
 function engineCore(core: Core): EngineCore {
-  const read = async <T>(bytes: Promise<Uint8Array>): Promise<T> => JSON.parse(Buffer.from(await bytes).toString()) as T
   return {
-    status: () => read<CoreStatus>(core.request('consensusStatus', undefined)),
-    reap: (maxBytes) => read<readonly string[]>(core.request('consensusReap', { maxBytes })),
+    status: () => readAs<CoreStatus>(core, 'consensusStatus', undefined),
+    reap: (maxBytes) => readJson(core, 'consensusReap', { maxBytes }),
   }
 }
 

@@ -1,7 +1,9 @@
 // What a development chain says when it is ready: accounts, keys, endpoints, and what to try.
+
 import type { Settings } from '../../config/index.ts'
 import type { DevAccount } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
+import { readJson } from '../../core/results.ts'
 import { type Origin, shownUrl } from '../../fork/index.ts'
 import { servesExplorer } from '../../node/explorer.ts'
 import type { Server } from '../../server/index.ts'
@@ -16,7 +18,7 @@ export interface ReadyChain {
   readonly origin: Origin | undefined
 }
 
-const quantity = async (answer: Promise<Uint8Array>): Promise<bigint> => BigInt(JSON.parse(Buffer.from(await answer).toString()) as string)
+const quantity = async (answer: Promise<string>): Promise<bigint> => BigInt(await answer)
 
 /** Where the explorer is; undefined where the node serves none. */
 export const explorerUrl = ({ server, settings }: Pick<ReadyChain, 'server' | 'settings'>): string | undefined =>
@@ -47,8 +49,8 @@ function tries(url: string, accounts: readonly DevAccount[]): string[] {
 /** Lines for a reader. The last one says that the node is ready. */
 export async function banner({ server, core, accounts, settings, origin }: ReadyChain): Promise<string> {
   const explorer = explorerUrl({ server, settings })
-  const chainId = await quantity(core.request('chainId', undefined))
-  const height = await quantity(core.request('blockNumber', undefined))
+  const chainId = await quantity(readJson(core, 'chainId', undefined))
+  const height = await quantity(readJson(core, 'blockNumber', undefined))
   const fork = origin === undefined ? '' : ` A fork of ${shownUrl(origin.url)} after block ${Number(origin.block.number)}.`
   return [
     `Hearth development chain, chain id ${chainId}, block ${height}: ${mining(settings)}.${fork}`,
@@ -68,8 +70,8 @@ export async function banner({ server, core, accounts, settings, origin }: Ready
 export async function readyEvent({ server, core, accounts, settings, origin }: ReadyChain): Promise<object> {
   return {
     event: 'ready',
-    chainId: Number(await quantity(core.request('chainId', undefined))),
-    block: Number(await quantity(core.request('blockNumber', undefined))),
+    chainId: Number(await quantity(readJson(core, 'chainId', undefined))),
+    block: Number(await quantity(readJson(core, 'blockNumber', undefined))),
     httpUrl: server.httpUrl ?? null,
     wsUrl: server.wsUrl ?? null,
     accounts,

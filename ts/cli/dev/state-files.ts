@@ -1,7 +1,9 @@
 // Files of a chain's state: JSON as anvil writes it, or that in gzip.
+
 import fs from 'node:fs'
 import zlib from 'node:zlib'
 import type { Core } from '../../core/port.ts'
+import { readJson } from '../../core/results.ts'
 
 /** Largest state that is read, in bytes of JSON. */
 const STATE_BYTES_MAX = 1024 * 1024 * 1024
@@ -43,7 +45,7 @@ export async function loadState(core: Core, file: string): Promise<void> {
 
 /** Writes the state of a chain to a file, which is whole or as it was before. */
 export async function dumpState(core: Core, file: string): Promise<void> {
-  const hex = JSON.parse(Buffer.from(await core.request('dumpState', undefined)).toString()) as string
+  const hex = await readJson(core, 'dumpState', undefined)
   const packed = Buffer.from(hex.slice(2), 'hex')
   const bytes = isGzip(packed) ? zlib.gunzipSync(packed, { maxOutputLength: STATE_BYTES_MAX }) : packed
   const draft = `${file}.${process.pid}`

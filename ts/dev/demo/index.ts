@@ -1,5 +1,7 @@
 // The demo: a tour of transactions that are worth tracing, on a chain that has none yet.
+
 import type { Core } from '../../core/port.ts'
+import { readAs, readJson } from '../../core/results.ts'
 import { hexOf } from '../abi.ts'
 import { CALLS, ENDLESS, market, TOKEN } from './contracts.ts'
 
@@ -32,8 +34,6 @@ interface Receipt {
   readonly contractAddress: string | null
 }
 
-const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes).toString()) as T
-
 /**
  * Sends the transactions of the demo, each in a block of its own; `accounts` has two funded ones.
  */
@@ -48,8 +48,8 @@ export async function runDemo(core: Core, accounts: readonly string[]): Promise<
     const input = data === undefined ? undefined : typeof data === 'string' ? data : hexOf(data)
     const { from, to, value } = transaction
     const sent = JSON.parse(JSON.stringify({ from, to, value, input, gas: `0x${gas.toString(16)}` })) as Record<string, string>
-    const hash = parse<string>(await core.request('sendTransaction', { transaction: sent }))
-    const receipt = parse<Receipt>(await core.request('getTransactionReceipt', { hash }))
+    const hash = await readJson(core, 'sendTransaction', { transaction: sent })
+    const receipt = await readAs<Receipt>(core, 'getTransactionReceipt', { hash })
     const step = { what, hash, created: receipt.contractAddress ?? undefined, success: receipt.status === '0x1' }
     steps.push(step)
     return step

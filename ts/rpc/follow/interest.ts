@@ -1,5 +1,7 @@
 // What can be followed, and the JSON bytes that tell of an event.
+
 import type { Core, Hex, JsonObject } from '../../core/port.ts'
+import { readBytes } from '../../core/results.ts'
 import type { ChainEvent } from './events.ts'
 
 /** What somebody wants to hear of. */
@@ -32,13 +34,13 @@ function lines(bytes: Uint8Array): Uint8Array[] {
 export async function told(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
   if (event[0] === 'transaction') {
     if (interest.kind !== 'transactions') return []
-    return [interest.full ? await core.request('pendingTransaction', { hash: event[1] }) : quoted(event[1])]
+    return [interest.full ? await readBytes(core, 'pendingTransaction', { hash: event[1] }) : quoted(event[1])]
   }
   const [kind, , hash] = event
   if (interest.kind === 'logs') {
-    return lines(await core.request('blockLogs', { hash, filter: interest.filter, removed: kind === 'removed' }))
+    return lines(await readBytes(core, 'blockLogs', { hash, filter: interest.filter, removed: kind === 'removed' }))
   }
   if (kind === 'removed') return []
-  if (interest.kind === 'heads') return [await core.request('headNotice', { hash })]
+  if (interest.kind === 'heads') return [await readBytes(core, 'headNotice', { hash })]
   return interest.kind === 'blocks' ? [quoted(hash)] : []
 }

@@ -1,5 +1,7 @@
 // Ranges of the canonical chain: blocks, receipts and logs.
+
 import type { Core, JsonObject, ReadRange } from '../../core/port.ts'
+import { readBytes } from '../../core/results.ts'
 import { argumentError, NotFoundError, told } from '../errors.ts'
 import { Packed } from '../packed.ts'
 import type { Patience } from '../patience.ts'
@@ -72,7 +74,7 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byte
 export async function blockId(core: Core, place: BlockPlace): Promise<BlockId> {
   const ref = blockRef(place)
   const asked =
-    typeof ref === 'string' ? core.request('getBlockId', { block: ref }) : core.request('getHeaderByHash', { hash: ref.blockHash })
+    typeof ref === 'string' ? readBytes(core, 'getBlockId', { block: ref }) : readBytes(core, 'getHeaderByHash', { hash: ref.blockHash })
   const found = JSON.parse(text(await told(asked))) as { number: string; hash: string } | null
   if (found === null) throw new NotFoundError('block_not_found', `block ${String(place)} not found`)
   return { number: BigInt(found.number), hash: found.hash }
@@ -148,14 +150,14 @@ export function blocks<F extends Form, Full extends boolean>(
   return overRange(
     core,
     options,
-    (range) => core.request('read', { what: 'blocks', of: { range, full } }),
+    (range) => readBytes(core, 'read', { what: 'blocks', of: { range, full } }),
     (packed, into: Block<F, Full>[]) => into.push(readBlock(packed)),
   )
 }
 
 /** Receipts of a range. */
 export const receipts = <F extends Form>(core: Core, options: RangeOptions<F>): Rows<Receipt<F>> =>
-  overRange(core, options, (range) => core.request('read', { what: 'receipts', of: { range } }), readBlockReceipts<F>)
+  overRange(core, options, (range) => readBytes(core, 'read', { what: 'receipts', of: { range } }), readBlockReceipts<F>)
 
 const topicsOf = (topics: NonNullable<LogOptions['topics']>): unknown[] =>
   topics.map((position) => {
@@ -174,5 +176,5 @@ export function logs<F extends Form>(core: Core, options: LogOptions<F>): Rows<L
     address: emitters.map((emitter) => dataOf(emitter, 'address', ADDRESS_BYTES)),
     topics: topicsOf(topics ?? []),
   }
-  return overRange(core, range, (part) => core.request('read', { what: 'logs', of: { range: part, filter } }), readBlockLogs<F>)
+  return overRange(core, range, (part) => readBytes(core, 'read', { what: 'logs', of: { range: part, filter } }), readBlockLogs<F>)
 }

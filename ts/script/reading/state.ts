@@ -1,5 +1,7 @@
 // The state after a block: accounts, slots and code, many in one call.
+
 import type { Core } from '../../core/port.ts'
+import { readBytes } from '../../core/results.ts'
 import { told } from '../errors.ts'
 import { Packed } from '../packed.ts'
 import { type Patience, within } from '../patience.ts'
@@ -71,7 +73,7 @@ export class State<F extends Form = 'hex'> {
   async account(given: AnyData | readonly AnyData[]): Promise<Account<F> | undefined | (Account<F> | undefined)[]> {
     const addresses = (isMany(given) ? given : [given]).map((address) => dataOf(address, 'an address', ADDRESS_BYTES))
     const accounts = await this.inParts(addresses, async (part, block) =>
-      this.unpack(this.core.request('read', { what: 'accounts', of: { block, addresses: part } }), (packed) => {
+      this.unpack(readBytes(this.core, 'read', { what: 'accounts', of: { block, addresses: part } }), (packed) => {
         const exists = packed.flag()
         const account = { nonce: packed.u64(), balance: packed.word(), codeHash: packed.hash() }
         return exists ? account : undefined
@@ -88,7 +90,7 @@ export class State<F extends Form = 'hex'> {
     const account = dataOf(address, 'an address', ADDRESS_BYTES)
     const slots = (isMany(given) ? given : [given]).map((slot) => quantityOf(slot, 'a slot'))
     const values = await this.inParts(slots, (part, block) =>
-      this.unpack(this.core.request('read', { what: 'slots', of: { block, address: account, slots: part } }), (packed) => packed.word()),
+      this.unpack(readBytes(this.core, 'read', { what: 'slots', of: { block, address: account, slots: part } }), (packed) => packed.word()),
     )
     return isMany(given) ? values : (values[0] as bigint)
   }
@@ -98,7 +100,7 @@ export class State<F extends Form = 'hex'> {
     const key = dataOf(of, 'code')
     const hash = key.length === 2 + 2 * ADDRESS_BYTES ? await this.codeHash(key) : dataOf(key, 'code', WORD_BYTES)
     const read = async (): Promise<Data<F>> => {
-      const bytes = hash === undefined ? new Uint8Array() : await told(this.core.request('read', { what: 'code', of: { hash } }))
+      const bytes = hash === undefined ? new Uint8Array() : await told(readBytes(this.core, 'read', { what: 'code', of: { hash } }))
       return new Packed(bytes, this.form).data(bytes.length)
     }
     return await within(this.patience, read)

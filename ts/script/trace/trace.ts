@@ -4,6 +4,7 @@
 import { streamText } from '../../core/chunks.ts'
 import type { HookedResult, HookOptions } from '../../core/hooks.ts'
 import type { Core, JsonObject, ResultStream } from '../../core/port.ts'
+import { readBytes } from '../../core/results.ts'
 import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/codec/call.ts'
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'
@@ -68,8 +69,8 @@ async function hashAt(core: Core, { block, index }: InBlock): Promise<string> {
   const at = quantityOf(index, 'an index')
   const asked =
     typeof ref === 'string'
-      ? core.request('getTransactionByBlockNumberAndIndex', { block: ref, index: at })
-      : core.request('getTransactionByBlockHashAndIndex', { hash: ref.blockHash, index: at })
+      ? readBytes(core, 'getTransactionByBlockNumberAndIndex', { block: ref, index: at })
+      : readBytes(core, 'getTransactionByBlockHashAndIndex', { hash: ref.blockHash, index: at })
   const found = JSON.parse(Buffer.from(await told(asked)).toString()) as { hash: string } | null
   if (found === null) throw new NotFoundError('transaction_not_found', `block ${String(block)} has no transaction ${index}`)
   return found.hash

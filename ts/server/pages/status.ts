@@ -1,6 +1,8 @@
 // What the home page shows of the node: its health now, and samples of the last ten minutes.
 // Sampling begins with the first request.
+
 import type { Core } from '../../core/port.ts'
+import { readJson } from '../../core/results.ts'
 
 /** Samples that are kept. */
 export const SAMPLES_MAX = 120
@@ -80,9 +82,9 @@ function reader(snapshot: string): Read {
 }
 
 /** An answer of the core, parsed; undefined where it refuses. */
-async function asked<T>(answer: Promise<Uint8Array>): Promise<T | undefined> {
+async function asked<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
-    return JSON.parse(Buffer.from(await answer).toString('utf8')) as T
+    return await answer
   } catch {
     return undefined
   }
@@ -92,9 +94,8 @@ async function asked<T>(answer: Promise<Uint8Array>): Promise<T | undefined> {
 export async function takeSample(core: Core | undefined, now: number): Promise<Sample> {
   const { user, system } = process.cpuUsage()
   const own = { at: now, memoryBytes: process.memoryUsage.rss(), processorMs: Math.round((user + system) / 1000) }
-  const head =
-    core && (await asked<{ number: string; timestamp: string }>(core.request('getBlockByNumber', { block: 'latest', full: false })))
-  const pool = core && (await asked<{ pending: string; queued: string }>(core.request('txpoolStatus', undefined)))
+  const head = core && (await asked(readJson(core, 'getBlockByNumber', { block: 'latest', full: false })))
+  const pool = core && (await asked(readJson(core, 'txpoolStatus', undefined)))
   let read: Read = () => null
   try {
     if (core !== undefined) read = reader(core.metricsSnapshot())
@@ -104,8 +105,8 @@ export async function takeSample(core: Core | undefined, now: number): Promise<S
   const hits = ({ result }: Series['labels']): boolean => result === 'hot' || result === 'stored'
   return {
     ...own,
-    height: head === undefined ? null : Number(head.number),
-    headAgeMs: head === undefined ? null : Math.max(0, now - Number(head.timestamp) * 1000),
+    height: head == null ? null : Number(head.number),
+    headAgeMs: head == null ? null : Math.max(0, now - Number(head.timestamp) * 1000),
     pending: pool === undefined ? null : Number(pool.pending),
     queued: pool === undefined ? null : Number(pool.queued),
     bakeLagBlocks: read('bake_lag_blocks'),

@@ -1,5 +1,7 @@
 // chain_getCosmosTx: The hash of a transaction as CometBFT has it.
+
 import { createHash } from 'node:crypto'
+import { readJson } from '../../../core/results.ts'
 import { hash } from '../../codec/index.ts'
 import { serverError } from '../../errors.ts'
 import { json, method, required } from '../../method.ts'
@@ -10,7 +12,7 @@ export const chainCosmosTx = method({
   cost: 'read',
   params: [required('hash', hash)],
   handle: async ({ core }, hash) => {
-    const raw = JSON.parse(Buffer.from(await core.request('getRawTransaction', { hash })).toString()) as string | null
+    const raw = await readJson(core, 'getRawTransaction', { hash })
     if (raw === null || raw === '0x') throw serverError('receipt not found')
     return json(
       createHash('sha256')

@@ -1,5 +1,7 @@
 // chain_getEVMAddress: The address of an account in the text of the Cosmos SDK.
+
 import type { Core } from '../../../core/port.ts'
+import { readJson } from '../../../core/results.ts'
 import { ACCOUNT_PREFIX, readBech32 } from '../../bech32.ts'
 import { word } from '../../codec/index.ts'
 import { noEvmAddress } from '../../errors.ts'
@@ -16,7 +18,7 @@ const PREFIXES: readonly string[] = [ACCOUNT_PREFIX, `${ACCOUNT_PREFIX}valoper`]
 /** An address in the mixed case of EIP-55. */
 async function checksummed(core: Core, digits: string): Promise<string> {
   const data = `0x${Buffer.from(digits).toString('hex')}`
-  const hash = JSON.parse(Buffer.from(await core.read('keccak', { data })).toString()) as string
+  const hash = await readJson(core, 'keccak', { data })
   return `0x${[...digits].map((c, i) => (Number.parseInt(hash[i + 2] as string, 16) >= 8 ? c.toUpperCase() : c)).join('')}`
 }
 

@@ -1,5 +1,7 @@
 // What development nodes look up beside the methods of every node: accounts whole, a sender's transaction, and what Hardhat asks its node.
+
 import type { BlockRef, Core, Hex } from '../../../core/port.ts'
+import { readAs, readBytes, readText } from '../../../core/results.ts'
 import { address, anything, blockRef, hash, hexOrDecimal, number64, transaction } from '../../codec/index.ts'
 import { json, type Method, optional, type Result, required } from '../../method.ts'
 import { sendAndWait } from '../../receipt-wait.ts'
@@ -8,14 +10,9 @@ import { answering, named } from './named.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 
-const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as T
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
-
 /** Nonce, balance and hashes of an account as its trie has them; null where there is no account. */
 async function account(core: Core, address: Hex, block: BlockRef): Promise<Result> {
-  const proof = parse<Record<'nonce' | 'balance' | 'storageHash' | 'codeHash', Hex>>(
-    await core.request('getProof', { address, slots: [], block }),
-  )
+  const proof = await readAs<Record<'nonce' | 'balance' | 'storageHash' | 'codeHash', Hex>>(core, 'getProof', { address, slots: [], block })
   const { nonce, balance, storageHash, codeHash } = proof
   return json(codeHash === ZERO_HASH ? null : { nonce, balance, storageRoot: storageHash, codeHash })
 }
@@ -23,17 +20,17 @@ async function account(core: Core, address: Hex, block: BlockRef): Promise<Resul
 /** The same block for several reads: the head may move between them. */
 async function fixed(core: Core, block: BlockRef): Promise<BlockRef> {
   if (typeof block !== 'string' || block.startsWith('0x') || block === 'pending') return block
-  return parse<{ number: Hex }>(await core.request('getBlockId', { block })).number
+  return (await readAs<{ number: Hex }>(core, 'getBlockId', { block })).number
 }
 
 async function accountInfo(core: Core, address: Hex, given: BlockRef): Promise<Result> {
   const block = await fixed(core, given)
   const [balance, nonce, code] = await Promise.all([
-    core.request('getBalance', { address, block }),
-    core.request('getTransactionCount', { address, block }),
-    core.request('getCode', { address, block }),
+    readText(core, 'getBalance', { address, block }),
+    readText(core, 'getTransactionCount', { address, block }),
+    readText(core, 'getCode', { address, block }),
   ])
-  return `{"balance":${textOf(balance)},"nonce":${textOf(nonce)},"code":${textOf(code)}}`
+  return `{"balance":${balance},"nonce":${nonce},"code":${code}}`
 }
 
 interface Transaction {
@@ -48,7 +45,7 @@ async function bySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise
   const mined = await minedBySenderAndNonce(core, sender, nonce)
   if (mined !== undefined) return json(mined)
   type Waiting = Record<'pending' | 'queued', Record<string, Transaction>>
-  const { pending, queued } = parse<Waiting>(await core.request('txpoolContentFrom', { address }))
+  const { pending, queued } = await readAs<Waiting>(core, 'txpoolContentFrom', { address })
   return json([...Object.values(pending), ...Object.values(queued)].find(isWanted) ?? null)
 }
 
@@ -78,14 +75,15 @@ export const devLookups: readonly Method[] = [
     'eth_sendTransactionSync',
     'As eth_sendTransaction, and waits for the receipt as eth_sendRawTransactionSync.',
     [required('transaction', transaction), optional('timeout', hexOrDecimal)],
-    ({ core, follow }, transaction, timeout) => sendAndWait(core, follow, () => core.request('sendTransaction', { transaction }), timeout),
+    ({ core, follow }, transaction, timeout) =>
+      sendAndWait(core, follow, () => readBytes(core, 'sendTransaction', { transaction }), timeout),
   ),
   ...named(
     'anvil_getGenesisTime',
     'The time of block 0, in seconds, as a number.',
     [],
     async ({ core }) => {
-      const block = parse<{ timestamp: Hex }>(await core.request('getBlockByNumber', { block: 'earliest', full: false }))
+      const block = await readAs<{ timestamp: Hex }>(core, 'getBlockByNumber', { block: 'earliest', full: false })
       return json(Number(block.timestamp))
     },
     'read',

@@ -1,4 +1,5 @@
 // Transactions of a development chain: in whose names they are sent, and how they are dropped.
+import { readBytes } from '../../../core/results.ts'
 import { address, boolean, hash, transaction } from '../../codec/index.ts'
 import { json, type Method, required } from '../../method.ts'
 import { named } from './named.ts'
@@ -37,7 +38,7 @@ export const devSenders: readonly Method[] = [
     ({ core }, hash) => core.request('dropTransaction', { hash }),
   ),
   ...named('hardhat_dropTransaction', 'Drops a waiting transaction; whether it waited.', [required('hash', hash)], async ({ core }, hash) =>
-    json(!isNull(await core.request('dropTransaction', { hash }))),
+    json(!isNull(await readBytes(core, 'dropTransaction', { hash }))),
   ),
   ...named('anvil_dropAllTransactions hardhat_dropAllTransactions', 'Drops all waiting transactions.', [], ({ core }) =>
     core.request('dropAllTransactions', undefined),

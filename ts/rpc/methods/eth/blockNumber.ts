@@ -6,5 +6,5 @@ export const blockNumber = method({
   doc: 'The height of the head.',
   cost: 'read',
   params: [],
-  handle: ({ core }) => core.read('blockNumber', undefined),
+  handle: ({ core }) => core.request('blockNumber', undefined),
 })

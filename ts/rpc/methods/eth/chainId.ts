@@ -6,5 +6,5 @@ export const chainId = method({
   doc: 'The chain id (EIP-155).',
   cost: 'read',
   params: [],
-  handle: ({ core }) => core.read('chainId', undefined),
+  handle: ({ core }) => core.request('chainId', undefined),
 })

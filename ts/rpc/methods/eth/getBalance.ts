@@ -7,5 +7,5 @@ export const getBalance = method({
   doc: 'Balance of an account after a block, in wei.',
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
-  handle: ({ core }, address, block) => core.read('getBalance', { address, block }),
+  handle: ({ core }, address, block) => core.request('getBalance', { address, block }),
 })

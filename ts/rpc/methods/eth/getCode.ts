@@ -7,5 +7,5 @@ export const getCode = method({
   doc: 'Code of an account after a block.',
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
-  handle: ({ core }, address, block) => core.read('getCode', { address, block }),
+  handle: ({ core }, address, block) => core.request('getCode', { address, block }),
 })

@@ -7,5 +7,5 @@ export const getStorageAt = method({
   doc: 'A storage slot of an account after a block, as 32 bytes.',
   cost: 'read',
   params: [required('address', address), required('slot', storageKey), optional('block', blockRef)],
-  handle: ({ core }, address, slot, block) => core.read('getStorageAt', { address, slot, block }),
+  handle: ({ core }, address, slot, block) => core.request('getStorageAt', { address, slot, block }),
 })

@@ -10,7 +10,7 @@ export const getTransactionCount = method({
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
   handle: ({ core, submission, redirect }, address, block) => {
-    const own = () => core.read('getTransactionCount', { address, block })
+    const own = () => core.request('getTransactionCount', { address, block })
     if (block !== 'pending') return own()
     if (typeof submission === 'function') return forward(submission, { method: 'eth_getTransactionCount', params: [address, block] })
     return redirect === undefined ? own() : countOfOwner(redirect, address, async () => await own())

@@ -1,4 +1,5 @@
 // eth_sendRawTransaction: Takes a signed transaction (EIP-2718); its hash.
+import { readBytes } from '../../../core/results.ts'
 import { data } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { submit, throughOwner } from '../../submission.ts'
@@ -10,6 +11,6 @@ export const sendRawTransaction = method({
   params: [required('transaction', data)],
   handle: ({ core, submission, redirect }, transaction) =>
     submit(submission, { method: 'eth_sendRawTransaction', params: [transaction] }, () =>
-      throughOwner(redirect, core, transaction, () => core.request('sendRawTransaction', { transaction })),
+      throughOwner(redirect, core, transaction, () => readBytes(core, 'sendRawTransaction', { transaction })),
     ),
 })

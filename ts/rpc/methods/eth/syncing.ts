@@ -16,5 +16,5 @@ export const syncing = method({
   doc: 'False, or how far this node is while it reads blocks that its peers under CometBFT have had for long.',
   cost: 'read',
   params: [],
-  handle: ({ core, network }) => (network === undefined ? core.read('syncing', undefined) : syncState(network)),
+  handle: ({ core, network }) => (network === undefined ? core.request('syncing', undefined) : syncState(network)),
 })

@@ -1,5 +1,6 @@
 // ots_getTransactionBySenderAndNonce: The hash of the mined transaction of a sender with a nonce,
 // or null.
+import { readBytes } from '../../../core/results.ts'
 import { address, number64 } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
 import { minedBySenderAndNonce, orWithoutHistory } from '../../sender-nonce.ts'
@@ -11,7 +12,7 @@ export const otsBySenderAndNonce = method({
   params: [required('sender', address), required('nonce', number64)],
   handle: ({ core, trace }, sender, nonce) => {
     const byHistory = async () => json((await minedBySenderAndNonce(core, sender, BigInt(nonce)))?.hash ?? null)
-    const byIndex = () => core.request('senderTransaction', { address: sender, nonce, maxBlocks: trace.filterMaxBlocks })
+    const byIndex = () => readBytes(core, 'senderTransaction', { address: sender, nonce, maxBlocks: trace.filterMaxBlocks })
     return orWithoutHistory(byHistory, byIndex)
   },
 })
