@@ -21,7 +21,7 @@ afterAll(() => {
 })
 
 describe('a guide', () => {
-  it.each(['docs/getting-started.md', 'docs/tracing.md', 'docs/operating.md', 'docs/coming-from-anvil.md'])(
+  it.each(['docs/getting-started.md', 'docs/tracing.md', 'docs/explorer.md', 'docs/operating.md', 'docs/coming-from-anvil.md'])(
     '%s is what its commands print',
     async (file) => {
       expect(await follow(file, { checkout: ROOT, home: fresh(), literally: false })).toEqual([])

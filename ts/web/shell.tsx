@@ -120,6 +120,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['s', 'steps: into the next step'],
   ['o', 'steps: over the call'],
   ['O', 'steps: out of the call'],
+  ['l L', 'steps: the next line of Solidity, over or into calls'],
   ['g', 'steps: go to a number'],
   ['G', 'steps: the last step'],
   ['n N', 'steps: the next hit of the search, the one before'],

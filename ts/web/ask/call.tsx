@@ -151,7 +151,11 @@ export function CallForm({ form, onChange }: { readonly form: Form; readonly onC
     return (
       <label key={name} class={lines === undefined ? '' : 'wide'} for={`call-${name}`}>
         <span>{label}</span>
-        {lines === undefined ? <input {...attributes} /> : <textarea {...attributes} rows={lines} />}
+        {lines === undefined ? (
+          <input {...attributes} />
+        ) : (
+          <textarea {...attributes} rows={Math.min(12, Math.max(lines, (form[name] ?? '').split('\n').length))} />
+        )}
       </label>
     )
   }
@@ -308,7 +312,12 @@ export function CallPage({ view }: { readonly view: View }): JSX.Element {
         title="Call"
         more={
           <>
-            <Copy text={outOf(() => curlOf(whatIfOfForm(form), location.origin))} what="curl command" />
+            <span class="nowrap faint">
+              curl <Copy text={outOf(() => curlOf(whatIfOfForm(form), location.origin))} what="curl command" />
+            </span>
+            <a class="button small" href={shown === undefined ? '/tracer' : `/tracer#${fragment}`}>
+              Tracer
+            </a>
             <button type="button" class="button small" onClick={() => save('what-if.json', 'application/json', outOf(asJson))}>
               Save
             </button>

@@ -207,7 +207,7 @@ export function DevAccount({ address }: { readonly address: string }): JSX.Eleme
         >
           <input class="field" aria-label="Value" value={value} onInput={(event) => setValue(event.currentTarget.value)} />
           <input
-            class="field"
+            class="field address"
             aria-label="To"
             placeholder="To 0x…"
             value={to}

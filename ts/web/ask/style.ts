@@ -3,6 +3,7 @@
 
 const TEXT = `
 .source { overflow-x: auto; padding: 6px 0; font: 12px/1.6 var(--mono); }
+.source-pane { margin-bottom: 16px; }
 .source-pane .source { max-height: 340px; overflow-y: auto; }
 .sline { display: block; padding: 0 14px 0 0; white-space: pre; }
 .sline .ln, .aline .ln { display: inline-block; width: 44px; padding-right: 12px; text-align: right; color: var(--faint); user-select: none; }
@@ -30,6 +31,7 @@ button.plain:hover { text-decoration: underline; }
 .compare-said { padding: 10px 16px; color: var(--soft); border-bottom: 1px solid var(--line); }
 .crow { display: grid; grid-template-columns: 28px minmax(0, 1fr) auto 90px; gap: 8px; align-items: center; height: 28px; padding: 0 16px; font-size: 12.5px; border-bottom: 1px solid var(--line); }
 .crow .call, .crow .call .foreign { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-family: var(--mono); }
+.crow .call a { text-decoration: underline; text-underline-offset: 2px; }
 .crow .sign { font: 600 13px var(--mono); text-align: center; }
 .crow .what { display: flex; gap: 4px; }
 .crow.only-a { background: var(--bad-soft); }
@@ -41,6 +43,7 @@ button.plain:hover { text-decoration: underline; }
 .dev-row { display: flex; flex-wrap: wrap; gap: 10px 18px; padding: 14px 16px; align-items: center; }
 .dev-row form { display: flex; gap: 6px; align-items: center; }
 .dev-row .field { width: 110px; }
+.dev-row .field.address { width: 360px; max-width: 100%; }
 .dline { display: grid; grid-template-columns: 64px 120px minmax(0, 1fr); height: 20px; padding: 0 16px; font: 12px/20px var(--mono); white-space: nowrap; overflow: hidden; }
 .dline .ln { color: var(--faint); }
 .dline.target { background: var(--accent-soft); }

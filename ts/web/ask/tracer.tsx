@@ -207,7 +207,8 @@ export function TracerPage(): JSX.Element {
         <div class="what">
           <h1>Tracer</h1>
           <span class="soft">
-            A tracer in JavaScript, or one of the node’s, on a transaction, a block{call === undefined ? '' : ', or the call of this link'}
+            A tracer in JavaScript, or one of the node’s, on a transaction
+            {call === undefined ? ' or a block' : ', a block or the call of this link'}
           </span>
         </div>
       </div>
