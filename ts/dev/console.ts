@@ -3,7 +3,7 @@
 
 import { CoreDecorator } from '../core/decorator.ts'
 import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
-import { readBytes } from '../core/results.ts'
+import { readAs, readBytes } from '../core/results.ts'
 import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
 import { CONSOLE_DIGITS } from './console-log.ts'
 import { consoleLines, type Failure, type Frame, failureOf } from './frames.ts'
@@ -50,8 +50,6 @@ export interface EmptyBlocks {
   readonly hash: string
 }
 
-const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
-
 /** The frames of a trace; undefined where it is too long, or fails. */
 async function framesOf(stream: ResultStream): Promise<Frame | undefined> {
   const parts: Buffer[] = []
@@ -65,7 +63,7 @@ async function framesOf(stream: ResultStream): Promise<Frame | undefined> {
       }
       parts.push(Buffer.from(part))
     }
-    return parse<Frame>(Buffer.concat(parts))
+    return JSON.parse(Buffer.concat(parts).toString()) as Frame
   } catch {
     return undefined
   }
@@ -221,7 +219,7 @@ export class Console {
     }
     let receipts: Receipt[]
     try {
-      receipts = parse<Receipt[]>(await readBytes(this.core, 'getBlockReceipts', { block: { blockHash: hash } }))
+      receipts = await readAs<Receipt[]>(this.core, 'getBlockReceipts', { block: { blockHash: hash } })
     } catch (e) {
       if (this.stopped) throw e
       // The block left the chain meanwhile.

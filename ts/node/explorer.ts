@@ -1,9 +1,11 @@
 // Whether a node serves the explorer, and what its pages show of the node.
+
 import fs from 'node:fs'
 import path from 'node:path'
 import { SettingError, type Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
+import { readJson } from '../core/results.ts'
 import type { ServerHooks } from '../server/index.ts'
 import type { IdentifyQuestion } from '../server/pages/artifacts.ts'
 import { clientVersion } from './version.ts'
@@ -32,10 +34,7 @@ const DELEGATION = /^0xef0100([0-9a-f]{40})$/
 /** The code that an account runs: its own, or that of the account to which it delegates. */
 async function codeOf(core: Core, address: string, block: string): Promise<string> {
   const at = block.length === 66 ? { blockHash: block as `0x${string}` } : block
-  const read = async (of: string): Promise<string> => {
-    const answer = await core.request('getCode', { address: of as `0x${string}`, block: at })
-    return JSON.parse(Buffer.from(answer).toString('utf8')) as string
-  }
+  const read = (of: string): Promise<string> => readJson(core, 'getCode', { address: of as `0x${string}`, block: at })
   const own = await read(address)
   const [, delegate] = DELEGATION.exec(own) ?? []
   return delegate === undefined ? own : await read(`0x${delegate}`)

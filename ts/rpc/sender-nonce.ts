@@ -2,7 +2,7 @@
 
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import type { Core, Hex } from '../core/port.ts'
-import { readJson } from '../core/results.ts'
+import { readAs, readJson } from '../core/results.ts'
 
 /** A transaction as eth_getTransactionByHash has it, as far as the search looks. */
 export interface FoundTransaction {
@@ -32,7 +32,6 @@ export async function orWithoutHistory<T>(byHistory: () => Promise<T>, without: 
 }
 
 const hex = (n: bigint): Hex => `0x${n.toString(16)}`
-const parse = <T>(bytes: Uint8Array | string): T => JSON.parse(typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()) as T
 
 /**
  * The first height from which something holds of the chain, and goes on to hold; undefined where it does not hold of the head. Reads a
@@ -57,7 +56,7 @@ export async function minedBySenderAndNonce(core: Core, sender: Hex, nonce: bigi
   const height = await firstHeight(core, used)
   // What the genesis says was used was no transaction.
   if (height === undefined || height === 0n) return undefined
-  const block = await core.request('getBlockByNumber', { block: hex(height), full: true })
-  const { transactions } = parse<{ transactions: readonly FoundTransaction[] }>(block)
+  const wanted = { block: hex(height), full: true }
+  const { transactions } = await readAs<{ transactions: readonly FoundTransaction[] }>(core, 'getBlockByNumber', wanted)
   return transactions.find((tx) => tx.from.toLowerCase() === address && BigInt(tx.nonce) === nonce)
 }

@@ -1,7 +1,7 @@
 // Calls and simulated blocks: nothing that they do is kept.
 
 import type { Core, JsonObject } from '../core/port.ts'
-import { readBytes } from '../core/results.ts'
+import { readAs } from '../core/results.ts'
 import { blockOverrides as blockCodec, stateOverrides as stateCodec, transaction } from '../rpc/codec/call.ts'
 import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { simulation } from '../rpc/codec/simulate.ts'
@@ -144,8 +144,7 @@ export async function call<F extends Form>(core: Core, request: CallRequest, opt
     blockOverrides: blockOverridesOf(options),
   }
   const { asked, end } = endable(core)
-  const answer = await within(options, () => told(readBytes(asked, 'call', args)), end)
-  const returned = JSON.parse(Buffer.from(answer).toString()) as Hex
+  const returned = await within(options, () => told(readAs<Hex>(asked, 'call', args)), end)
   if (options.form !== 'bytes') return returned as Data<F>
   const bytes = Buffer.from(returned.slice(2), 'hex')
   return new Packed(bytes, 'bytes').data(bytes.length) as Data<F>
@@ -186,8 +185,7 @@ export async function simulate(core: Core, bundle: Bundle, options: SimulateOpti
   }
   const args = { options: checked(simulation, wanted, 'the bundle'), block: blockRef(options.block ?? 'latest') }
   const { asked, end } = endable(core)
-  const answer = await within(options, () => told(readBytes(asked, 'simulateV1', args)), end)
-  const blocks = JSON.parse(Buffer.from(answer).toString()) as readonly RawBlock[]
+  const blocks = await within(options, () => told(readAs<readonly RawBlock[]>(asked, 'simulateV1', args)), end)
   return blocks.map((block) => ({
     number: BigInt(block.number),
     hash: block.hash,

@@ -248,12 +248,16 @@ class FastConnection {
   /** What came while an answer is under way. */
   private readonly waiting: Buffer[] = []
   private answering = false
+  /** Whose the request under way is. */
+  private address = ''
   /** Whether an answer is with the socket that the client has not taken yet. */
   private sending = false
   /** Who waits for the answer under way. */
   private client: WaitingClient | undefined
   private readonly onData = (chunk: Buffer): void => this.take(chunk)
   private readonly onTimeout = (): void => this.timeOut()
+  /** Counts requests of the client of the request under way. */
+  private readonly admit = (requests: number): number => this.path.options.admission.admit(this.address, requests)
   private readonly onError = (): void => {
     this.socket.destroy()
   }
@@ -326,8 +330,8 @@ class FastConnection {
   private serve(head: Head, chunk: Buffer): void {
     const { admission, dispatch } = this.path.options
     const address = admission.clientOf({ headers: head.headers, socket: this.socket })
-    const { gzipOver } = head
-    const client = new WaitingClient('http', address, (requests) => admission.admit(address, requests), { gzipOver })
+    this.address = address
+    const client = new WaitingClient('http', address, this.admit, head)
     try {
       const reply = dispatch(chunk.toString('utf8', head.bodyAt), client)
       const body = reply instanceof Promise ? undefined : this.piece(reply, head)

@@ -26,7 +26,8 @@ export class WaitingClient implements Client {
   readonly subscriber: Subscriber | undefined
   readonly takesWarnings = true
   private gone = false
-  private readonly callbacks: (() => void)[] = []
+  /** Made with the first: most requests have none. */
+  private callbacks: (() => void)[] | undefined
 
   constructor(connection: Connection, address: string, admit: Admit, { gzipOver, barred, forwarded, subscriber }: MessageFacts = {}) {
     this.connection = connection
@@ -40,12 +41,15 @@ export class WaitingClient implements Client {
 
   onGone(callback: () => void): void {
     if (this.gone) callback()
+    else if (this.callbacks === undefined) this.callbacks = [callback]
     else this.callbacks.push(callback)
   }
 
   /** To be called when the client has gone, or has its answer. */
   leave(): void {
     this.gone = true
-    for (const callback of this.callbacks.splice(0)) callback()
+    const { callbacks = [] } = this
+    this.callbacks = undefined
+    for (const callback of callbacks) callback()
   }
 }

@@ -59,10 +59,8 @@ function joinLogs(core: Core, log: Log): () => void {
 
 /** When the head was made, in seconds since 1970. */
 async function headTime(core: Core): Promise<number> {
-  const block = JSON.parse(Buffer.from(await core.request('getBlockByNumber', { block: 'latest', full: false })).toString()) as {
-    timestamp: string
-  }
-  return Number(block.timestamp)
+  const block = await readJson(core, 'getBlockByNumber', { block: 'latest', full: false })
+  return Number(block?.timestamp)
 }
 
 /** How long ago the last fork choice came, in milliseconds; undefined where none came yet. */

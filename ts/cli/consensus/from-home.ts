@@ -1,11 +1,13 @@
 // hearth testnet --from-home: a chain that was imported becomes a network, which goes on after its
 // head.
+
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { type EthGenesis, parseGenesis, underCometbftFrom, writeJson } from '../../consensus/eth-genesis.ts'
 import type { ChainHead } from '../../consensus/genesis.ts'
 import { openNode, startDbTask } from '../../core/native.ts'
+import { readAs } from '../../core/results.ts'
 import { nodeConfig, storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
@@ -61,11 +63,8 @@ function genesisOfHome(from: string): EthGenesis {
 async function headOf(home: string, settings: Settings): Promise<ChainHead> {
   const core = await openNode({ ...nodeConfig(home, 'start', settings), scripts: null })
   try {
-    const block = JSON.parse(Buffer.from(await core.request('getBlockByNumber', { block: 'latest', full: false })).toString()) as {
-      readonly number: string
-      readonly gasLimit: string
-      readonly timestamp: string
-    }
+    const latest = { block: 'latest', full: false }
+    const block = await readAs<Record<'number' | 'gasLimit' | 'timestamp', string>>(core, 'getBlockByNumber', latest)
     return { height: Number(block.number), gasLimit: BigInt(block.gasLimit), time: Number(block.timestamp) }
   } finally {
     await core.close()

@@ -4,7 +4,7 @@
 import { streamText } from '../../core/chunks.ts'
 import type { HookedResult, HookOptions } from '../../core/hooks.ts'
 import type { Core, JsonObject, ResultStream } from '../../core/port.ts'
-import { readBytes } from '../../core/results.ts'
+import { readAs } from '../../core/results.ts'
 import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/codec/call.ts'
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'
@@ -69,9 +69,9 @@ async function hashAt(core: Core, { block, index }: InBlock): Promise<string> {
   const at = quantityOf(index, 'an index')
   const asked =
     typeof ref === 'string'
-      ? readBytes(core, 'getTransactionByBlockNumberAndIndex', { block: ref, index: at })
-      : readBytes(core, 'getTransactionByBlockHashAndIndex', { hash: ref.blockHash, index: at })
-  const found = JSON.parse(Buffer.from(await told(asked)).toString()) as { hash: string } | null
+      ? readAs<{ hash: string } | null>(core, 'getTransactionByBlockNumberAndIndex', { block: ref, index: at })
+      : readAs<{ hash: string } | null>(core, 'getTransactionByBlockHashAndIndex', { hash: ref.blockHash, index: at })
+  const found = await told(asked)
   if (found === null) throw new NotFoundError('transaction_not_found', `block ${String(block)} has no transaction ${index}`)
   return found.hash
 }

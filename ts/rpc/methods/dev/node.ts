@@ -1,4 +1,5 @@
 // A development node as a whole: what it says of itself, its state as one text, going back to the start.
+import { readText } from '../../../core/results.ts'
 import { boolean, data, resetOptions, url } from '../../codec/index.ts'
 import { invalidParams } from '../../errors.ts'
 import { json, type Method, optional, required } from '../../method.ts'
@@ -12,10 +13,10 @@ export const devNode: readonly Method[] = [
     'The head, the settings of the next block and of the fork, in the shape that anvil has; of the URL of the fork no more than its host.',
     [],
     async ({ core }) => {
-      const info = await core.request('nodeInfo', undefined)
+      const info = await readText(core, 'nodeInfo', undefined)
       const forkUrl = core.originUrl?.()
       if (forkUrl === undefined) return info
-      const { forkConfig, ...rest } = JSON.parse(Buffer.from(info).toString()) as { readonly forkConfig: object }
+      const { forkConfig, ...rest } = JSON.parse(info) as { readonly forkConfig: object }
       return json({ ...rest, forkConfig: { ...forkConfig, forkUrl } })
     },
     'heavy',
