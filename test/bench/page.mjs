@@ -21,6 +21,8 @@ const WHAT = {
   logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; the answer to each request has 100 logs in 100 blocks, and each request of a row is for other logs. Cold: fresh nodes, pages of the files dropped before each request.',
   metrics:
     'What metrics cost. Recordings and pages are in processor time of the process, so that other programs do not count; requests a second are of three nodes in turn, one with metrics and two without, so that the last row is what two equal nodes differ by.',
+  network:
+    "Networks under CometBFT on one machine: Hearth beside CometBFT's own kvstore as the application, over the same kind of socket with transactions of equal bytes, in one run.",
   overload:
     'Cheap calls beside traces: eth_blockNumber from a process of its own at a fixed rate, each counted from when it was due, ten pairs of idle and loaded; the load is eight callers, each with an address of its own, one request after the other. Deadlines are met where they are missed by at most 5 % or 25 ms.',
   rpc: 'Requests over HTTP on one generated chain that both sides imported, from one client process over eight connections, five rounds of each side in turn; the answers were compared first where the last column says so. The last row is of a development chain of each, one after the other.',
@@ -33,6 +35,8 @@ const WHAT = {
     'Programs from their spawn: to their end for commands that print, beside an empty program of the same Node; to the first answer for a development chain, beside the smallest node:http server; the sides in turn. The first trace under a script is of a chain that has been idle for two seconds.',
   trace:
     'Requests over HTTP on one generated chain that both sides imported, warm; the answers were compared first where the last column says so. Milliseconds: less is better.',
+  'trace-parity':
+    'Requests over HTTP, warm, in interleaved pairs. Beside tracers of debug_* on the same node the ratio is how many times as long Hearth takes; beside geth it is how many times as fast Hearth is. Searches run on a development chain of a million blocks, most of them empty; imports are whole commands on fresh homes.',
 }
 
 const PAGE = path.join(ROOT, 'docs/benchmarks.md')

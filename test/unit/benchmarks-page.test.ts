@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { pageOf, sections } from '../bench/page.mjs'
+import { RECORDS } from '../bench/summary.mjs'
 
 const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/benchmarks.md'), 'utf8')
 
@@ -14,7 +15,10 @@ it('docs/benchmarks.md has the table of its sections', () => {
 it('every record in which Hearth is slower says why', () => {
   const rows = page.slice(0, page.indexOf('\n## ')).split('\n')
   const records = rows.filter((line) => line.startsWith('| ')).slice(1)
-  expect(records).toHaveLength(22)
+  // Records of a bench that has not been written to the page are not in its table.
+  const written = RECORDS.filter((record) => sections(page).has(record.in))
+  expect(records.map((record) => record.split('|')[1]?.trim())).toEqual(written.map(({ name }) => name))
+  expect(written.length).toBeGreaterThanOrEqual(22)
   for (const record of records) {
     const [, , , , ratio, why] = record.split('|').map((cell) => cell.trim())
     expect(Number(ratio), record).toBeGreaterThan(0)

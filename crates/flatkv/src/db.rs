@@ -270,6 +270,13 @@ impl Db {
         self.rocks.get_pinned_cf(&self.readable(family)?, key).map_err(rocks)
     }
 
+    /// About how many bytes on disk the rows of a family in `from..to` take.
+    pub(crate) fn disk_bytes(&self, family: Family, from: &[u8], to: &[u8]) -> Result<u64, StateError> {
+        let range = rocksdb::Range::new(from, to);
+        let sizes = self.rocks.get_approximate_sizes_cf(&self.family(family)?, &[range]);
+        Ok(sizes.iter().sum())
+    }
+
     /// The value of a row, where memtables and block cache have it: nothing is read from the disk.
     /// `None` leaves the answer open.
     pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {

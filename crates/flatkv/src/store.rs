@@ -296,6 +296,15 @@ impl FlatKv {
         Ok(found)
     }
 
+    /// About how many bytes on disk the rows of the canonical index in `from..to` take, without what
+    /// is not flushed yet.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn index_bytes(&self, from: &[u8], to: &[u8]) -> Result<u64, StateError> {
+        self.core.db.disk_bytes(Family::Index, from, to)
+    }
+
     /// As [`FlatKv::index_range`], from the highest key down.
     ///
     /// # Errors

@@ -26,6 +26,8 @@ pub struct LedgerTables {
     pub(crate) capsule_window: u64,
     /// Newest blocks that the address index keeps; 0: all. `None` where blocks are not indexed by account.
     pub(crate) address_index_window: Option<u64>,
+    /// Series of the home.
+    metrics: Registry,
     /// Whether the tables go with the process.
     transient: bool,
     /// Its threads seal and merge for the tables.
@@ -34,18 +36,18 @@ pub struct LedgerTables {
 
 impl LedgerTables {
     pub(crate) fn open(dir: &Path, options: &LedgerOptions, metrics: &Registry) -> Result<Self, LedgerError> {
-        Self::open_as(dir, options, LittMetrics::new(metrics), Littable::open)
+        Self::open_as(dir, options, metrics, Littable::open)
     }
 
     /// Opens the tables for reading, beside a process that may have them.
     pub(crate) fn open_read_only(dir: &Path, options: &LedgerOptions) -> Result<Self, LedgerError> {
-        Self::open_as(dir, options, LittMetrics::new(&Registry::new()), Littable::open_read_only)
+        Self::open_as(dir, options, &Registry::new(), Littable::open_read_only)
     }
 
     fn open_as(
         dir: &Path,
         options: &LedgerOptions,
-        metrics: Arc<LittMetrics>,
+        metrics: &Registry,
         open: impl FnOnce(StoreOptions) -> Result<Littable, LittError>,
     ) -> Result<Self, LedgerError> {
         let roots = std::iter::once(dir.to_owned()).chain(options.extra_roots.iter().cloned());
@@ -56,7 +58,7 @@ impl LedgerTables {
             max_open_files: options.max_open_files,
             gc_period: options.gc_period,
             iterator_lease: options.iterator_lease,
-            metrics,
+            metrics: LittMetrics::new(metrics),
             ..if options.transient { StoreOptions::transient(dir) } else { StoreOptions::new(dir) }
         })
         .map_err(LedgerError::of_opening)?;
@@ -84,9 +86,15 @@ impl LedgerTables {
             keeps_capsules,
             capsule_window,
             address_index_window,
+            metrics: metrics.clone(),
             transient,
             store,
         })
+    }
+
+    /// Series of the home.
+    pub(crate) fn metrics(&self) -> &Registry {
+        &self.metrics
     }
 
     /// Memory of the key indexes, in bytes.

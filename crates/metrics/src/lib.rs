@@ -3,7 +3,7 @@
 //!
 //! - A row of [`instruments`] declares a name, kind, unit, help, labels and buckets, once. The rows
 //!   of a store stand next to its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`],
-//!   [`BakeMetrics`], [`CapsuleMetrics`].
+//!   [`BakeMetrics`], [`CapsuleMetrics`], [`AddressIndexMetrics`].
 //! - A [`Registry`] holds the series of one home. There is no global registry: the series of two
 //!   nodes in a process do not mix.
 //! - A recording is a few relaxed atomic additions: no lock, no allocation, no look-up of labels.
@@ -15,6 +15,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod address_index;
 mod bake;
 mod capsule;
 mod cells;
@@ -33,6 +34,7 @@ mod snapshot;
 mod trace_cache;
 mod workers;
 
+pub use address_index::AddressIndexMetrics;
 pub use bake::BakeMetrics;
 pub use capsule::CapsuleMetrics;
 pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
@@ -59,6 +61,7 @@ pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
         bake::ROWS,
         trace_cache::ROWS,
         capsule::ROWS,
+        address_index::ROWS,
         script::ROWS,
         memory::ROWS,
         workers::ROWS,

@@ -4,21 +4,23 @@
 //! thread, the rest by the pool of short reads. A block that is not in the cache, or whose row is
 //! damaged, is traced live.
 
+mod derived;
 mod eligible;
-mod joined;
+mod frames;
 mod places;
 
 use crate::TraceRequest;
 use alloy_primitives::B256;
+pub(crate) use derived::derived;
 use eligible::eligible;
 pub use eligible::{BakedAsk, TraceOf};
+pub(crate) use frames::BakedFrames;
 use hearth_bake::{AnswerBytes, BakeError, BakedBlock, BakedTracer, BlockKey, Found, Part, TraceDb};
 use hearth_chain::Chain;
 use hearth_disk::without_waiting;
 use hearth_home::{BakeConfig, NodeError, stream::Feed};
 use hearth_metrics::CacheResult;
 use hearth_primitives::Height;
-pub(crate) use joined::joined;
 use places::{Place, Places};
 use std::sync::Arc;
 

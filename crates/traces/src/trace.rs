@@ -3,7 +3,7 @@
 use crate::Traces;
 use crate::{
     TraceRequest, TraceSubject,
-    baked::joined,
+    baked::derived,
     capsules::Taken,
     ops::{filter, parity, profile, state_access, steps, trace_call},
     shared_traces::{Out, Part},
@@ -129,7 +129,7 @@ impl Traces {
         self.home().tell_height(block.number(), sender);
         let rewarded = self.with_rewards(block, plan);
         let plan = rewarded.as_ref().unwrap_or(plan);
-        if index.is_none() && joined(self.baked(), block, plan, sender)? {
+        if derived(self.baked(), block, index, plan, sender)? {
             return Ok(());
         }
         let senders = self.home().senders_of(block)?;

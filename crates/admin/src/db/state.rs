@@ -313,7 +313,7 @@ fn verified(state: &VerifyReport, ledger: &LedgerReport, snapshot: Option<Height
         "rows": {
             "accounts": counts.accounts, "slots": counts.slots, "codes": counts.codes, "legacy": counts.legacy,
             "history": counts.history, "trieNodes": counts.trie_nodes, "changes": counts.blocks,
-            "blocks": ledger.blocks, "transactions": ledger.transactions,
+            "blocks": ledger.blocks, "transactions": ledger.transactions, "indexedBlocks": ledger.indexed,
         },
         "found": state.found + ledger.found,
         "findings": findings,

@@ -4,6 +4,7 @@ use super::Reading;
 use crate::ChainError;
 use alloy_primitives::B256;
 use hearth_ledger::LedgerError;
+use hearth_ledger::posting_index::{IndexFinding, IndexProblem, IndexProgress};
 use hearth_primitives::Height;
 use std::fmt;
 
@@ -53,6 +54,27 @@ pub enum LedgerFinding {
         /// Hash of the block.
         hash: B256,
     },
+    /// Blocks that the address index leaves out.
+    AddressIndex {
+        /// Lowest height that is concerned.
+        from: Height,
+        /// Highest height that is concerned.
+        to: Height,
+        /// How many blocks are not found by all of their accounts.
+        blocks: u64,
+    },
+    /// Rows of the address index that do not read.
+    AddressIndexUnreadable {
+        /// Lowest height that is concerned.
+        from: Height,
+        /// Highest height that is concerned.
+        to: Height,
+        /// What was said.
+        error: String,
+        /// Whether the state store is damaged, so that the index cannot be written again before that
+        /// is repaired.
+        in_store: bool,
+    },
     /// A row that does not read.
     Unreadable {
         /// Height of the block.
@@ -72,6 +94,7 @@ impl LedgerFinding {
             Self::Transaction { .. } => "transaction",
             Self::Receipts { .. } => "receipts",
             Self::Capsule { .. } => "capsule",
+            Self::AddressIndex { .. } | Self::AddressIndexUnreadable { .. } => "address_index",
             Self::Unreadable { .. } => "unreadable_block",
         }
     }
@@ -80,7 +103,12 @@ impl LedgerFinding {
     pub fn repair(&self) -> Option<&'static str> {
         match self {
             Self::NoBlock { .. } | Self::Unreadable { .. } => Some("hearth db repair --from FILE|URL"),
-            Self::Receipts { .. } | Self::Capsule { .. } => Some("hearth db repair"),
+            Self::Receipts { .. }
+            | Self::Capsule { .. }
+            | Self::AddressIndexUnreadable { in_store: true, .. } => Some("hearth db repair"),
+            Self::AddressIndex { .. } | Self::AddressIndexUnreadable { in_store: false, .. } => {
+                Some("hearth db reindex")
+            }
             Self::NoHash { .. } | Self::OtherBlock { .. } | Self::Transaction { .. } => None,
         }
     }
@@ -106,7 +134,25 @@ impl fmt::Display for LedgerFinding {
             Self::Capsule { number, hash } => {
                 write!(f, "the trace capsule of block {number} ({hash}) does not read")
             }
+            Self::AddressIndex { from, to, blocks } => {
+                write!(f, "the address index leaves out {blocks} of blocks {from} to {to}")
+            }
+            Self::AddressIndexUnreadable { from, to, error, .. } => {
+                write!(f, "the address index of blocks {from} to {to} does not read: {error}")
+            }
             Self::Unreadable { number, error } => write!(f, "block {number}: {error}"),
+        }
+    }
+}
+
+impl From<IndexFinding> for LedgerFinding {
+    fn from(IndexFinding { from, to, problem }: IndexFinding) -> Self {
+        match problem {
+            IndexProblem::LeftOut(blocks) => Self::AddressIndex { from, to, blocks },
+            IndexProblem::Unreadable(error) => {
+                let in_store = matches!(error, LedgerError::Index(_));
+                Self::AddressIndexUnreadable { from, to, error: error.to_string(), in_store }
+            }
         }
     }
 }
@@ -118,6 +164,8 @@ pub struct LedgerReport {
     pub blocks: u64,
     /// Transactions.
     pub transactions: u64,
+    /// Blocks whose rows in the address index were compared with their capsules.
+    pub indexed: u64,
     /// What is wrong: the first thousand.
     pub findings: Vec<LedgerFinding>,
     /// How many there are in all.
@@ -149,7 +197,23 @@ impl Reading {
             let room = MAX_FINDINGS - report.findings.len();
             report.findings.extend(found.into_iter().take(room));
         }
+        self.verify_address_index(watch, &mut report)?;
         Ok(report)
+    }
+
+    /// Compares the address index with the capsules.
+    fn verify_address_index(
+        &self,
+        watch: &mut dyn FnMut(u64, u64) -> bool,
+        report: &mut LedgerReport,
+    ) -> Result<(), ChainError> {
+        let mut watch = |progress: IndexProgress| watch(progress.done, progress.total);
+        let index = self.ledger().verify_address_index(&mut watch)?.ok_or(ChainError::Cancelled)?;
+        report.indexed = index.blocks;
+        report.found += index.found;
+        let room = MAX_FINDINGS - report.findings.len();
+        report.findings.extend(index.findings.into_iter().take(room).map(LedgerFinding::from));
+        Ok(())
     }
 
     fn verify_block(

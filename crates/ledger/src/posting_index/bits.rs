@@ -47,6 +47,11 @@ impl Bits {
         self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= other);
     }
 
+    /// Takes out what another set has.
+    pub fn remove(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= !other);
+    }
+
     /// Takes the lowest offset out.
     pub fn pop(&mut self) -> Option<u8> {
         let (word, bits) = self.0.iter_mut().enumerate().find(|(_, bits)| **bits != 0)?;
@@ -63,7 +68,8 @@ impl Bits {
         Some((word as u32 * 64 + bit) as u8)
     }
 
-    fn count(&self) -> u32 {
+    /// How many heights are in the set.
+    pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 

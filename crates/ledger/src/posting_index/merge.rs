@@ -8,6 +8,7 @@ use crate::index::{NUMBER, decode_hash, number_key};
 use crate::{LedgerError, LedgerTables};
 use alloy_primitives::B256;
 use hearth_flatkv::{FlatKv, FlatKvError, IndexWrite};
+use hearth_metrics::AddressIndexMetrics;
 use hearth_primitives::Height;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ pub(crate) struct Merger {
 pub(super) struct Shared {
     pub kind: IndexKind,
     pub kv: Arc<FlatKv>,
-    tables: Arc<LedgerTables>,
+    pub(super) tables: Arc<LedgerTables>,
     lag: u64,
     /// Newest blocks whose rows are kept at least; 0: all.
     pub window: u64,
@@ -40,6 +41,8 @@ pub(super) struct Shared {
     pub floor: AtomicU64,
     pub progress: Mutex<Progress>,
     pub stopping: AtomicBool,
+    /// Counts of the address index; other indexes have none.
+    metrics: Option<AddressIndexMetrics>,
 }
 
 #[derive(Default)]
@@ -58,8 +61,14 @@ impl Merger {
     /// newest `window` blocks at least (0: for all).
     pub fn new(kind: IndexKind, kv: Arc<FlatKv>, tables: Arc<LedgerTables>, lag: u64, window: u64) -> Self {
         let (progress, stopping, floor) = (Mutex::default(), AtomicBool::new(false), AtomicU64::new(0));
-        let shared = Shared { kind, kv, tables, lag, window, floor, progress, stopping };
-        Self { shared: Arc::new(shared), thread: Mutex::default() }
+        let registry = (kind == IndexKind::Accounts).then(|| tables.metrics().clone());
+        let metrics = registry.as_ref().map(AddressIndexMetrics::new);
+        let shared = Shared { kind, kv, tables, lag, window, floor, progress, stopping, metrics };
+        let merger = Self { shared: Arc::new(shared), thread: Mutex::default() };
+        if let Some(registry) = registry {
+            merger.register(&registry);
+        }
+        merger
     }
 
     /// Starts merging where a page is due and nothing is being merged.
@@ -284,6 +293,10 @@ impl Shared {
             (start_of(page)..=end_of(page)).map(|height| write(self.kind.block_key(height), None)).collect();
         rows.push(write(self.kind.merged_key(page), Some(mark.clone())));
         self.kv.index_fill(&rows).map_err(fill_error)?;
+        if let Some(metrics) = &self.metrics {
+            metrics.merged.add(1);
+            metrics.unknown.add(unknown);
+        }
         let mut progress = self.progress.lock();
         if progress.merged == page {
             progress.merged += 1;
@@ -292,7 +305,7 @@ impl Shared {
     }
 
     /// The rows that commits have written for the blocks of a page.
-    fn block_ids(&self, page: u64) -> Result<HashMap<Height, (B256, BlockIds)>, LedgerError> {
+    pub(super) fn block_ids(&self, page: u64) -> Result<HashMap<Height, (B256, BlockIds)>, LedgerError> {
         let (from, to) = (self.kind.block_key(start_of(page)), self.kind.block_key(end_of(page) + 1));
         let rows = self.range(&from, &to, PAGE_HEIGHTS as usize)?;
         rows.iter().map(|(key, row)| Ok((number_of(key)?, self.kind.decode_block(row)?))).collect()

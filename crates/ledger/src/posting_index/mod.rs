@@ -32,6 +32,7 @@
 mod bits;
 mod id;
 mod kind;
+mod measure;
 mod merge;
 mod retain;
 mod rows;
@@ -39,12 +40,14 @@ mod search;
 mod search_back;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 pub use id::IndexQuery;
 pub use merge::MERGE_LAG;
 pub use retain::{IndexProgress, RebuiltIndex};
 pub use search::Candidates;
 pub use search_back::CandidatesBack;
+pub use verify::{IndexFinding, IndexProblem, IndexReport};
 
 pub(crate) use kind::IndexKind;
 pub(crate) use merge::Merger;

@@ -3,15 +3,15 @@
 
 use super::parity::rewards;
 use super::search::{may_touch, time_is_over};
-use crate::{Traces, trace_source::replay_error};
+use crate::{Traces, baked::BakedFrames, trace_source::replay_error};
 use alloy_primitives::{Address, U64};
-use hearth_home::{BlockNumber, ByteSender, Home, NodeError, Reach};
+use hearth_home::{BlockNumber, ByteSender, Home, NodeError, Reach, TraceOrigin};
 use hearth_ledger::posting_index::{Candidates, IndexQuery};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::Height;
-use hearth_tracers::{FrameFilter, JsonWriter, Limits, TracePlan, write_filtered};
+use hearth_tracers::{FrameFilter, JsonWriter, Limits, Sink, SinkClosed, TracePlan, write_filtered};
 use serde::Deserialize;
-use std::ops::RangeInclusive;
+use std::{cell::Cell, ops::RangeInclusive};
 
 /// Frames to find.
 #[derive(Clone, Debug, Deserialize)]
@@ -76,11 +76,13 @@ pub fn filter(
     let (from, to) = range(home, asked)?;
     let heights = Heights::find(home, asked, from, to)?;
     let limits = &Limits { timeout: plan.timeout, ..limits.clone() };
-    let mut json = JsonWriter::new(sender);
+    let origins = Origins::default();
+    let mut sender = Named { sender, origins: &origins };
+    let mut json = JsonWriter::new(&mut sender);
     // As long as nothing has left, an error is the whole answer.
     json.mark();
     json.raw(b"[");
-    let searched = search(traces, asked, heights, from, limits, &mut json);
+    let searched = search(traces, asked, heights, (from, &origins), limits, &mut json);
     if searched.is_err() && json.rewind() {
         return searched;
     }
@@ -89,11 +91,44 @@ pub fn filter(
     searched
 }
 
+/// Where the traces of the blocks came from so far.
+#[derive(Default)]
+struct Origins(Cell<Option<TraceOrigin>>);
+
+impl Origins {
+    /// Of several origins the answer names the one that takes the most work.
+    fn add(&self, origin: TraceOrigin) {
+        let work = |origin| match origin {
+            TraceOrigin::Baked => 0,
+            TraceOrigin::Capsule => 1,
+            TraceOrigin::History => 2,
+        };
+        if self.0.get().is_none_or(|most| work(most) < work(origin)) {
+            self.0.set(Some(origin));
+        }
+    }
+}
+
+/// A stream that gets the origin of the traces with the first bytes.
+struct Named<'a> {
+    sender: &'a mut ByteSender,
+    origins: &'a Origins,
+}
+
+impl Sink for Named<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        if let Some(origin) = self.origins.0.take() {
+            self.sender.set_origin(origin);
+        }
+        Sink::write(self.sender, chunk)
+    }
+}
+
 fn search(
     traces: &Traces,
     asked: &TraceFilter,
     heights: Heights<'_>,
-    from: Height,
+    (from, origins): (Height, &Origins),
     limits: &Limits,
     json: &mut JsonWriter<'_>,
 ) -> Result<(), NodeError> {
@@ -112,7 +147,7 @@ fn search(
         }
         let missing = || NodeError::BlockNotFound { number: Some(height) };
         let block = traces.home().block_by_number(BlockNumber::Number(height))?.ok_or_else(missing)?;
-        let filtered = filter_block(traces, &block, &mut filter, limits, json);
+        let filtered = filter_block(traces, &block, &mut filter, (limits, origins), json);
         if filtered.is_err() && time_is_over(limits) {
             return Err(over("the search took all of its time (evm.trace_timeout)", from, height));
         }
@@ -220,13 +255,19 @@ fn filter_block(
     traces: &Traces,
     block: &StoredBlock,
     filter: &mut FrameFilter,
-    limits: &Limits,
+    (limits, origins): (&Limits, &Origins),
     json: &mut JsonWriter<'_>,
 ) -> Result<(), NodeError> {
-    if !block.block.body.transactions.is_empty() && may_match(traces, block, filter) {
+    if block.block.body.transactions.is_empty() || !may_match(traces, block, filter) {
+        // No frame of the block can match.
+    } else if let Some(frames) = traces.baked().and_then(|baked| BakedFrames::of(baked, block)) {
+        origins.add(TraceOrigin::Baked);
+        frames.filter(filter, json)?;
+    } else {
         let senders = traces.home().senders_of(block)?;
         let (header, hash) = (&block.block.header, block.hash);
         traces.with_source((header, hash), Reach::Guarded, |source| {
+            origins.add(source.origin());
             let replay = source.replay(traces.home().chain().spec(), (&block.block, hash), Some(&senders));
             replay
                 .and_then(|mut replay| write_filtered(&mut replay, filter, limits, json))

@@ -17,7 +17,7 @@ function text({ head, commitment, snapshot, rows, found, findings }: VerifyRepor
       ? 'this chain has no state root to compare with'
       : `${COMMITMENTS[commitment]} ${head.commitment}, computed from every row`
   const state = `${rows.accounts} accounts, ${rows.slots} slots, ${rows.codes} codes, ${rows.history} rows of history, ${rows.trieNodes} trie nodes`
-  const ledger = `${rows.blocks} blocks, ${rows.transactions} transactions`
+  const ledger = `${rows.blocks} blocks, ${rows.transactions} transactions; address index of ${rows.indexedBlocks} blocks`
   const verdict = found === 0 ? 'sound' : found === 1 ? '1 problem' : `${found} problems`
   const lines = findings.map(({ name, text }) => `${name}: ${text}`)
   const repairs = [...new Set(findings.flatMap(({ repair }) => (repair === null ? [] : [repair])))]

@@ -8,38 +8,38 @@ use hearth_primitives::Height;
 use proptest::prelude::*;
 
 /// Accounts of the generated blocks.
-const ACCOUNTS: u8 = 12;
+pub const ACCOUNTS: u8 = 12;
 
-fn account(n: u8) -> Address {
+pub fn account(n: u8) -> Address {
     // The zero address is the fee recipient of every block.
     Address::repeat_byte(n + 1)
 }
 
 impl Chain {
-    fn grow_with(&mut self, accounts: &[u8], from_before: bool, capsule: bool) {
+    pub fn grow_with(&mut self, accounts: &[u8], from_before: bool, capsule: bool) {
         let accounts = accounts.iter().map(|n| account(*n)).collect();
         self.add(Vec::new(), accounts, from_before, capsule);
     }
 
-    fn up(&self, lists: &[&[Address]], from: Height, to: Height) -> Result<Vec<Height>, LedgerError> {
+    pub fn up(&self, lists: &[&[Address]], from: Height, to: Height) -> Result<Vec<Height>, LedgerError> {
         self.ledger.account_blocks(IndexQuery::accounts(lists), from, to)?.collect()
     }
 
-    fn down(&self, account: &Address, to: Height, from: Height) -> Result<Vec<Height>, LedgerError> {
+    pub fn down(&self, account: &Address, to: Height, from: Height) -> Result<Vec<Height>, LedgerError> {
         self.ledger.account_blocks_back(account, to, from)?.collect()
     }
 
     /// Heights of blocks that satisfy a condition, by a look at each of them.
-    fn with(&self, from: Height, to: Height, wanted: impl Fn(&Entry) -> bool) -> Vec<Height> {
+    pub fn with(&self, from: Height, to: Height, wanted: impl Fn(&Entry) -> bool) -> Vec<Height> {
         let heights = (FIRST..=self.head()).filter(|height| (from..=to).contains(height));
         heights.filter(|height| wanted(&self.blocks[(height - FIRST) as usize])).collect()
     }
 
-    fn merge(&self) {
+    pub fn merge(&self) {
         self.ledger.account_merger().unwrap().merge_due().unwrap();
     }
 
-    fn merged_below(&self) -> Height {
+    pub fn merged_below(&self) -> Height {
         self.ledger.account_merger().unwrap().merged_below().unwrap()
     }
 }
@@ -136,7 +136,7 @@ proptest! {
 }
 
 /// Numbers without a pattern.
-fn mixed(n: u64) -> u64 {
+pub fn mixed(n: u64) -> u64 {
     let mut n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -144,7 +144,7 @@ fn mixed(n: u64) -> u64 {
 }
 
 /// Accounts of a block: 0 in half of them, each next one in half as many.
-fn generated(n: u64) -> Vec<u8> {
+pub fn generated(n: u64) -> Vec<u8> {
     (0..ACCOUNTS).filter(|account| mixed(n * 64 + u64::from(*account)).is_multiple_of(2 << account)).collect()
 }
 

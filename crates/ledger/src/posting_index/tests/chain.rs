@@ -6,7 +6,7 @@ use alloy_primitives::{Address, B256, Log, Signature, U256};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, CapsuleAccount, Changeset, Height, Receipt, TraceCapsule};
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 use tempfile::TempDir;
 
 /// Height of the first block: the first page is not whole.
@@ -18,6 +18,42 @@ pub struct Chain {
     pub blocks: Vec<Entry>,
     salt: u64,
     dir: TempDir,
+}
+
+/// A chain whose stores are closed.
+pub struct Closed {
+    blocks: Vec<Entry>,
+    salt: u64,
+    dir: TempDir,
+}
+
+impl Closed {
+    /// Folder of the stores.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Opens the stores of another folder, or says why they do not open.
+    pub fn try_open(&self, dir: &Path) -> Result<(Ledger, Arc<FlatKv>), String> {
+        open(dir, 5, 0)
+    }
+
+    pub fn open(self, lag: u64, window: u64) -> Chain {
+        let Self { blocks, salt, dir } = self;
+        let (ledger, kv) = open(dir.path(), lag, window).unwrap();
+        Chain { ledger, kv, blocks, salt, dir }
+    }
+}
+
+/// Opens the stores of a chain, whose pages are merged by hand.
+pub fn open(dir: &Path, lag: u64, window: u64) -> Result<(Ledger, Arc<FlatKv>), String> {
+    let options = LedgerOptions { address_index_window_blocks: window, ..LedgerOptions::default() };
+    let tables = Ledger::open(&dir.join("ledger"), &options, &Registry::new()).map_err(|e| e.to_string())?;
+    let options = Options::new(dir.join("state"), dir.join("wal"), CommitmentKind::None, Fsync::None);
+    let kv = FlatKv::open(options, tables.clone()).map_err(|e| e.to_string())?;
+    let ledger = Ledger::with_lag(tables, kv.clone(), lag);
+    ledger.account_merger().unwrap().by_hand();
+    Ok((ledger, kv))
 }
 
 /// A block as it was added.
@@ -40,29 +76,21 @@ impl Chain {
     /// kept for `window` blocks.
     pub fn new(lag: u64, window: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let options = LedgerOptions { address_index_window_blocks: window, ..LedgerOptions::default() };
-        let tables = Ledger::open(&dir.path().join("ledger"), &options, &Registry::new()).unwrap();
-        let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
-        let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
-            .unwrap();
-        let ledger = Ledger::with_lag(tables, kv.clone(), lag);
-        ledger.account_merger().unwrap().by_hand();
+        let (ledger, kv) = open(dir.path(), lag, window).unwrap();
         Self { ledger, kv, blocks: Vec::new(), salt: 0, dir }
     }
 
     /// Closes the chain and opens it again with another window.
     pub fn reopened(self, lag: u64, window: u64) -> Self {
+        self.closed().open(lag, window)
+    }
+
+    /// Closes the stores.
+    pub fn closed(self) -> Closed {
         let Self { ledger, kv, blocks, salt, dir } = self;
         ledger.close();
         kv.close().unwrap();
-        drop((ledger, kv));
-        let options = LedgerOptions { address_index_window_blocks: window, ..LedgerOptions::default() };
-        let tables = Ledger::open(&dir.path().join("ledger"), &options, &Registry::new()).unwrap();
-        let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
-        let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
-            .unwrap();
-        let ledger = Ledger::with_lag(tables, kv.clone(), lag);
-        Self { ledger, kv, blocks, salt, dir }
+        Closed { blocks, salt, dir }
     }
 
     pub fn head(&self) -> Height {

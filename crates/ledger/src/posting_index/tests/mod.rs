@@ -2,4 +2,6 @@
 
 mod accounts;
 mod chain;
+mod damage;
+mod kills;
 mod logs;
