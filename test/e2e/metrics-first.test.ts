@@ -149,10 +149,10 @@ describe('the first scrape', () => {
     ])
   })
 
-  it('has nothing else but the internals of RocksDB, and what tells of memory, capsules, threads, stalls, baking, scripts, the Engine API, CometBFT and its queries', () => {
+  it('has nothing else but the internals of RocksDB, and what tells of memory, capsules, the address index, threads, stalls, baking, scripts, the Engine API, CometBFT and its queries', () => {
     const known = new Set([...RPC, ...FLATKV, ...LITT].map(([name]) => name))
     const isMore = (name: string): boolean =>
-      /^((rocksdb|bake|consensus|cosmos_queries|engine|js_tracer|node_memory|trace_cache|trace_capsule)_|node_(mode|parked_traces|event_loop_stall_seconds)$)/.test(
+      /^((address_index|rocksdb|bake|consensus|cosmos_queries|engine|js_tracer|node_memory|trace_cache|trace_capsule)_|node_(mode|parked_traces|event_loop_stall_seconds)$)/.test(
         name,
       )
     expect([...page.keys()].filter((name) => !known.has(name) && !isMore(name))).toEqual([])
