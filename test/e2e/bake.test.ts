@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { Hex } from 'viem'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { FIXTURES } from '../conformance/fixtures.ts'
-import { ALL_TRACERS, allBaked, BAKING, CALLER, metric, requestsOf, Sender, startDev, TRACERS, trace } from './bake-node.ts'
+import { ALL_TRACERS, allBaked, BAKING, CALLER, CONTRACT, metric, requestsOf, Sender, startDev, TRACERS, trace } from './bake-node.ts'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { doubled, until } from './waiting.ts'
 
@@ -156,6 +156,12 @@ describe('beyond rule 1: parityTracer is baked where its own setting says so', (
       ['trace_transaction', [hash]],
       ['trace_block', [`0x${(i + 1).toString(16)}`]],
       ['debug_traceTransaction', [hash, { tracer: 'parityTracer' }]],
+      ['trace_replayTransaction', [hash, ['trace']]],
+      ['trace_replayBlockTransactions', [`0x${(i + 1).toString(16)}`, ['trace']]],
+      ['trace_get', [hash, []]],
+      ['trace_get', [hash, ['0x7']]],
+      ['trace_filter', [{ fromBlock: '0x1', toBlock: `0x${(i + 1).toString(16)}`, toAddress: [CONTRACT] }]],
+      ['trace_filter', [{ fromBlock: '0x1', toBlock: `0x${(i + 1).toString(16)}`, after: i, count: 1 }]],
     ])
     const answers: string[] = []
     for (const [method, params] of requests) {

@@ -129,7 +129,10 @@ export interface VerifyReport {
   readonly commitment: 'mpt' | 'lthash' | 'none'
   readonly snapshot: number | null
   readonly rows: Readonly<
-    Record<'accounts' | 'slots' | 'codes' | 'legacy' | 'history' | 'trieNodes' | 'changes' | 'blocks' | 'transactions' | 'indexedBlocks', number>
+    Record<
+      'accounts' | 'slots' | 'codes' | 'legacy' | 'history' | 'trieNodes' | 'changes' | 'blocks' | 'transactions' | 'indexedBlocks',
+      number
+    >
   >
   readonly found: number
   /** The first of what is wrong, by name and as a sentence. */

@@ -9,6 +9,7 @@ use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
 use alloy_primitives::{Address, B256};
 use hearth_chain::{Finality, FinalityTag, StateAt};
 use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
+use hearth_littable::LittError;
 use hearth_primitives::{Block, Height, StateReader};
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ impl From<LedgerError> for NodeError {
             }
             LedgerError::Index(error) => error.into(),
             LedgerError::NoAddressIndex => Self::Unsupported { message: error.to_string() },
+            LedgerError::BlockPruned { height, floor } => Self::Pruned { height, what: "blocks", floor },
             LedgerError::IndexPruned { height, first } => {
                 Self::Pruned { height, what: "blocks of the address index", floor: first }
             }
@@ -139,7 +141,12 @@ impl Home {
 
     /// A block of any branch by hash.
     pub fn block_by_hash(&self, hash: &B256) -> Result<Option<Arc<StoredBlock>>, NodeError> {
-        Ok(self.chain().ledger().block(hash)?)
+        match self.chain().ledger().block(hash) {
+            // Once its segment is removed nothing says that there was such a block: it counts as
+            // unknown from the moment on at which the floor rises.
+            Err(LedgerError::Table(LittError::Pruned { .. })) => Ok(None),
+            read => Ok(read?),
+        }
     }
 
     /// A block by any reference; `None` where there is none.

@@ -52,6 +52,14 @@ pub enum LedgerError {
         /// Lowest height that is kept.
         first: Height,
     },
+    /// A block below the floor of the table of blocks.
+    #[error("block {height} was pruned: blocks are kept from block {floor} on")]
+    BlockPruned {
+        /// Its height.
+        height: Height,
+        /// Lowest height that is kept.
+        floor: Height,
+    },
     /// The canonical index names a block that the tables do not hold.
     #[error("block {0} is named by an index but missing from the ledger")]
     MissingBlock(B256),
@@ -85,7 +93,7 @@ impl LedgerError {
             | Self::Unopenable(_) => true,
             Self::Table(error) => matches!(error, LittError::Corrupt { .. }),
             Self::Index(error) => error.is_damage(),
-            Self::NoAddressIndex | Self::IndexPruned { .. } => false,
+            Self::NoAddressIndex | Self::IndexPruned { .. } | Self::BlockPruned { .. } => false,
         }
     }
 

@@ -8,7 +8,7 @@ use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
 use alloy_rlp::{Decodable, Encodable};
 use hearth_flatkv::{FlatKv, IndexWrite, JoinedTables};
-use hearth_littable::{Direction, Group, Table};
+use hearth_littable::{Direction, Group, LittError, Table};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError, TraceCapsule};
 use std::path::Path;
@@ -484,11 +484,22 @@ impl Ledger {
     /// A transaction of the canonical chain: its block and its index there.
     ///
     /// # Errors
-    /// [`LedgerError::MissingBlock`] where the index names a block that is not there; as
+    /// [`LedgerError::BlockPruned`]; [`LedgerError::MissingBlock`] where the index names a block
+    /// that is not there; as
     /// [`Ledger::block`].
     pub fn transaction(&self, tx: &B256) -> Result<Option<(Arc<StoredBlock>, usize)>, LedgerError> {
         let Some(place) = self.transaction_place(tx)? else { return Ok(None) };
-        let block = self.block(&place.hash)?.ok_or(LedgerError::MissingBlock(place.hash))?;
+        let block = match self.block(&place.hash) {
+            // Its row may be there still: segments are removed as a whole.
+            Ok(None) | Err(LedgerError::Table(LittError::Pruned { .. })) => {
+                let (floor, _) = self.floors();
+                return Err(match place.number < floor {
+                    true => LedgerError::BlockPruned { height: place.number, floor },
+                    false => LedgerError::MissingBlock(place.hash),
+                });
+            }
+            read => read?.ok_or(LedgerError::MissingBlock(place.hash))?,
+        };
         let index = place.index as usize;
         if block.tx_hashes.get(index) != Some(tx) {
             return Err(LedgerError::BadIndexRow("transaction"));

@@ -29,8 +29,7 @@ export async function commitRow(atMost) {
   const chain = await generatedChain(CHAIN)
   const times = { true: [], false: [] }
   imported(chain, false)
-  for (let i = 0; i < IMPORTS; i++)
-    for (const index of i % 2 ? [true, false] : [false, true]) times[index].push(imported(chain, index))
+  for (let i = 0; i < IMPORTS; i++) for (const index of i % 2 ? [true, false] : [false, true]) times[index].push(imported(chain, index))
   const ratios = times.true.map((ms, i) => ms / times.false[i])
   const name = `import of ${chain.blocks} blocks, ${chain.transactions} transactions, with the address index for without (ms)`
   const wanted = `at most ${atMost} times as long${verdict(median(ratios) <= atMost)}`

@@ -12,7 +12,10 @@ const BLOCKS = Number(process.env.HEARTH_TEST_TRACE_BLOCKS ?? 1_000_000)
 /** Blocks that one trace_filter searches. */
 const FILTER_BLOCKS = Math.min(10_000, BLOCKS >> 1)
 
-/** Transactions that call the account, all over the chain; as many again lie in the blocks of trace_filter. */
+/**
+ * Transactions that call the account, all over the chain; as many again lie in the blocks of
+ * trace_filter.
+ */
 const PLANTED = 100
 
 /** Transactions of a page. */

@@ -188,7 +188,7 @@ export const TRACES = {
     core: 'bake.furtherTracers',
     kind: list(`a list of ${FURTHER_BAKED_TRACERS.join(', ')}`, (word) => FURTHER_BAKED_TRACERS.some((name) => name === word)),
     default: [] as readonly string[],
-    doc: 'Tracers that are baked for each block beside those of evm.trace_bake_tracers. parityTracer is baked without options and in the form of trace_transaction and trace_block, which are served from it.',
+    doc: 'Tracers that are baked for each block beside those of evm.trace_bake_tracers. parityTracer is baked without options and in the form of trace_transaction; trace_block, trace_get, trace_filter and the replays of `trace` alone are served from it too.',
   }),
   'evm.trace_bake_window_blocks': setting({
     core: 'bake.windowBlocks',

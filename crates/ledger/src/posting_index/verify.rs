@@ -49,12 +49,12 @@ pub struct IndexReport {
 
 impl Ledger {
     /// Compares the address index with the trace capsules, from the first block that it keeps on.
-    /// `watch` hears of each page and says whether to go on; `None` where it said no. A node without
-    /// the index has nothing to compare.
+    /// `watch` hears of each page and says whether to go on; `None` where it said no. A node
+    /// without the index has nothing to compare.
     ///
     /// # Errors
-    /// [`LedgerError::Index`] where not even the extent of the index can be read. What is wrong in a
-    /// page is a finding.
+    /// [`LedgerError::Index`] where not even the extent of the index can be read. What is wrong in
+    /// a page is a finding.
     pub fn verify_address_index(
         &self,
         watch: &mut dyn FnMut(IndexProgress) -> bool,

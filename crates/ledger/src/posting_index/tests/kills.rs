@@ -1,5 +1,5 @@
-//! A process that sweeps and rebuilds the address index, killed at random, again and again, over one
-//! chain: no block is left out of an answer afterwards, and the next rebuild ends with an exact
+//! A process that sweeps and rebuilds the address index, killed at random, again and again, over
+//! one chain: no block is left out of an answer afterwards, and the next rebuild ends with an exact
 //! index.
 
 use super::accounts::{ACCOUNTS, account, generated, mixed};
