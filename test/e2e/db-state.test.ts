@@ -79,6 +79,7 @@ describe('without a node', () => {
     expect([report.found, report.findings, report.commitment]).toEqual([0, [], 'mpt'])
     expect(headOf(report.head)).toEqual(theHead())
     expect([report.rows.blocks, report.rows.transactions, report.rows.changes]).toEqual([BLOCKS + 1, BLOCKS, BLOCKS + 1])
+    expect(report.rows.indexedBlocks).toBe(BLOCKS + 1)
     expect(hearth(['db', 'verify', '--home', home]).stdout).toMatch(
       new RegExp(`^height ${BLOCKS}: sound\\nstate root 0x[0-9a-f]{64}, computed from every row\\n`),
     )

@@ -68,6 +68,25 @@ describe('the first scrape', () => {
     expect(open).not.toContain('target_info')
   })
 
+  it('has what CometBFT answers for each page, and no sample of what it does not', async () => {
+    const metrics = make()
+    const samples = async (): Promise<[string, number][]> =>
+      [...(await page(metrics))].flatMap(([name, { samples }]) => (/^consensus_/.test(name) ? [...samples] : []))
+    expect(await samples()).toEqual([])
+    let round = 0
+    metrics.watchEngine(async () => ({ peers: 3, round: round++, votingPower: 10, restarts: 2 }))
+    const wanted = (r: number) => [
+      ['consensus_peers', 3],
+      ['consensus_round', r],
+      ['consensus_voting_power', 10],
+      ['consensus_engine_restarts_total', 2],
+    ]
+    expect(await samples()).toEqual(wanted(0))
+    expect(await samples()).toEqual(wanted(1))
+    metrics.watchEngine(async () => ({ peers: undefined, round: undefined, votingPower: undefined, restarts: 3 }))
+    expect(await samples()).toEqual([['consensus_engine_restarts_total', 3]])
+  })
+
   it('has no deprecated instruments where they are switched off', async () => {
     const metrics = make(fakeNative(), false)
     metrics.request(0, 0, SUCCESS, 0, 1)

@@ -4,7 +4,7 @@ import type { Mode } from '../core/config.ts'
 import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
 import type { CosmosMeter } from '../cosmos/queries.ts'
-import { createMetrics } from '../metrics/index.ts'
+import { createMetrics, type EngineSample } from '../metrics/index.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
 import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
 
@@ -15,6 +15,8 @@ export interface NodeMetrics {
   readonly meter: RequestMeter & CosmosMeter
   /** To be called for every new WebSocket connection. */
   readonly onConnect: () => void
+  /** Has the state of CometBFT on the page from now on. */
+  readonly watchEngine: (read: () => Promise<EngineSample>) => void
   /** The scrape page; undefined where metrics are off. */
   readonly url: string | undefined
   stop(): Promise<void>
@@ -23,6 +25,7 @@ export interface NodeMetrics {
 const OFF: NodeMetrics = {
   meter: { ...NO_METER, query: () => undefined, now: () => performance.now() },
   onConnect: () => undefined,
+  watchEngine: () => undefined,
   url: undefined,
   stop: async () => undefined,
 }
@@ -65,6 +68,7 @@ export async function startMetrics(
   return {
     meter: metrics,
     onConnect: metrics.websocketConnect,
+    watchEngine: metrics.watchEngine,
     url: server.url,
     async stop() {
       await server.stop()

@@ -55,6 +55,15 @@ export const engineEnvironment = (
   CMT_TX_INDEX_INDEXER: txIndex,
 })
 
+/** The state of the engine for the metrics. */
+export interface EngineSample {
+  readonly peers: number | undefined
+  readonly round: number | undefined
+  readonly votingPower: number | undefined
+  /** Of a supervised CometBFT. */
+  readonly restarts: number | undefined
+}
+
 /** The engine of one run of the node. */
 export class Engine {
   private readonly home: string
@@ -167,6 +176,17 @@ export class Engine {
   async view(): Promise<EngineView> {
     if (this.views === undefined) throw new ConsensusError('CometBFT is not started yet')
     return await this.views.get()
+  }
+
+  /** What the metrics say of the engine; what it does not answer is left out. Does not reject. */
+  async sample(): Promise<EngineSample> {
+    const view = await this.view().catch(() => undefined)
+    return {
+      peers: view?.peers,
+      round: view?.round ?? undefined,
+      votingPower: view?.votingPower,
+      restarts: this.supervisor?.restarts,
+    }
   }
 
   /** A reason for not being ready; undefined where there is none. */

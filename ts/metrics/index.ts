@@ -36,10 +36,20 @@ export interface MetricsOptions {
   readonly endpoints?: readonly string[]
 }
 
+/** What the metrics of a node say of its CometBFT; undefined where that is not known. */
+export interface EngineSample {
+  readonly peers: number | undefined
+  readonly round: number | undefined
+  readonly votingPower: number | undefined
+  readonly restarts: number | undefined
+}
+
 /** The metrics of one node. */
 export interface Metrics extends RequestMeter, Scraper {
   /** A WebSocket connection was opened. */
   websocketConnect(): void
+  /** Reads the state of CometBFT for each page from now on; `read` does not reject. */
+  watchEngine(read: () => Promise<EngineSample>): void
   /** A query over REST or gRPC ended with a code of gRPC. */
   query(listener: string, query: string, code: number): void
 }
@@ -63,6 +73,10 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
   const traces = placesOf(TRACE_METHODS)
   const forwarded = placesOf(FORWARDED_METHODS)
 
+  let readEngine: (() => Promise<EngineSample>) | undefined
+  let engine: EngineSample | undefined
+  const samplesOf = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }])
+
   const own = (interval: Interval): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
     numbers(INSTRUMENTS.panics, interval, requests.panics()),
@@ -71,6 +85,10 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
     numbers(INSTRUMENTS.redirected, interval, redirected.points()),
     numbers(INSTRUMENTS.cosmosQueries, interval, cosmosQueries.points()),
     numbers(INSTRUMENTS.redirectFailures, interval, redirectFailures.points()),
+    numbers(INSTRUMENTS.enginePeers, interval, samplesOf(engine?.peers)),
+    numbers(INSTRUMENTS.engineRound, interval, samplesOf(engine?.round)),
+    numbers(INSTRUMENTS.enginePower, interval, samplesOf(engine?.votingPower)),
+    numbers(INSTRUMENTS.engineRestarts, interval, samplesOf(engine?.restarts)),
     numbers(INSTRUMENTS.historicalTraces, interval, historical.points()),
     ...(legacy ? deprecated(interval) : []),
   ]
@@ -110,7 +128,14 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
       if (place !== undefined) historical.count(place * CONNECTIONS.length + connection)
     },
     websocketConnect: () => connects.count(),
-    ...scraper,
+    watchEngine: (read) => {
+      readEngine = read
+    },
+    shutdown: scraper.shutdown,
+    scrape: async (accept) => {
+      engine = await readEngine?.()
+      return await scraper.scrape(accept)
+    },
   }
 }
 

@@ -9,7 +9,6 @@ use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
 use alloy_primitives::{Address, B256};
 use hearth_chain::{Finality, FinalityTag, StateAt};
 use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
-use hearth_littable::LittError;
 use hearth_primitives::{Block, Height, StateReader};
 use std::sync::Arc;
 
@@ -144,7 +143,7 @@ impl Home {
         match self.chain().ledger().block(hash) {
             // Once its segment is removed nothing says that there was such a block: it counts as
             // unknown from the moment on at which the floor rises.
-            Err(LedgerError::Table(LittError::Pruned { .. })) => Ok(None),
+            Err(error) if error.is_pruned() => Ok(None),
             read => Ok(read?),
         }
     }

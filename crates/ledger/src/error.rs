@@ -97,6 +97,11 @@ impl LedgerError {
         }
     }
 
+    /// Whether the record lies below the floor of its table.
+    pub fn is_pruned(&self) -> bool {
+        matches!(self, Self::Table(LittError::Pruned { .. }) | Self::BlockPruned { .. })
+    }
+
     /// What a table says of the record of a block.
     pub(crate) fn of_record(what: &'static str, hash: &B256) -> impl FnOnce(LittError) -> Self {
         let hash = *hash;

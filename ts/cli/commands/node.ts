@@ -371,7 +371,10 @@ export async function serve(
         startingEngine.become(engine)
         readiness.opened(readyChecks(core, home, settings, cometbft))
         const baking = await bakingOf(core, settings)
-        if (cometbft !== undefined) await consensus?.startEngine(cometbft, core, log)
+        if (cometbft !== undefined) {
+          await consensus?.startEngine(cometbft, core, log)
+          metrics.watchEngine(() => cometbft.sample())
+        }
         cosmos = cometbft && (await consensus?.startListeners(cometbft, core, settings, { meter: metrics.meter, runToken, report }))
         writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
         const { httpUrl, wsUrl, debugUrl, engineUrl } = server

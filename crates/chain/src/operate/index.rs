@@ -257,3 +257,22 @@ impl Reading {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_primitives::StateError;
+
+    #[test]
+    fn a_finding_of_the_address_index_names_the_command_that_rebuilds_it() {
+        let of = |problem| LedgerFinding::from(IndexFinding { from: 256, to: 511, problem });
+        let left_out = of(IndexProblem::LeftOut(3));
+        assert_eq!(left_out.to_string(), "the address index leaves out 3 of blocks 256 to 511");
+        assert_eq!((left_out.name(), left_out.repair()), ("address_index", Some("hearth db reindex")));
+        let row = of(IndexProblem::Unreadable(LedgerError::BadIndexRow("account postings")));
+        assert_eq!((row.name(), row.repair()), ("address_index", Some("hearth db reindex")));
+        // The rows cannot be written again before the store is repaired.
+        let store = of(IndexProblem::Unreadable(LedgerError::Index(StateError::Store("bad block".into()))));
+        assert_eq!(store.repair(), Some("hearth db repair"));
+    }
+}
