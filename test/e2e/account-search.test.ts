@@ -235,6 +235,7 @@ describe('methods of both namespaces', () => {
     ['ots_getBlockTransactions', [9999, 0, 5], null],
     ['ots_getContractCreator', [NOBODY], null],
     ['ots_getTransactionBySenderAndNonce', [NOBODY, 0], null],
+    ['erigon_getHeaderByNumber', ['0xffff'], null],
   ])('%s%j is %j', async (method, params, answer) => {
     expect(await dev.call(method, ...params)).toEqual(answer)
   })
@@ -277,6 +278,13 @@ describe('methods of both namespaces', () => {
     ['ots_getContractCreator', ['0x12'], -32602],
     ['ots_getTransactionBySenderAndNonce', [BOB], -32602],
     ['ots_getTransactionBySenderAndNonce', [BOB, 'first'], -32602],
+    ['trace_callMany', [[[{}, ['trace']]], '0xffff'], -32602],
+    ['ots_searchTransactionsBefore', [BOB, 0], -32602],
+    ['ots_searchTransactionsBefore', ['0x12', 0, 5], -32602],
+    ['ots_searchTransactionsAfter', [BOB, 0, 0], -32602],
+    ['ots_searchTransactionsAfter', [BOB, 'newest', 5], -32602],
+    ['erigon_getHeaderByNumber', [], -32602],
+    ['erigon_getHeaderByNumber', ['newest'], -32602],
   ] as const)('%s%j has the code %i', async (method, params, code) => {
     expect((await dev.refused(method, ...params)).code).toBe(code)
   })

@@ -296,8 +296,8 @@ impl FlatKv {
         Ok(found)
     }
 
-    /// About how many bytes on disk the rows of the canonical index in `from..to` take, without what
-    /// is not flushed yet.
+    /// About how many bytes on disk the rows of the canonical index in `from..to` take, without
+    /// those that are not flushed yet.
     ///
     /// # Errors
     /// The store's.

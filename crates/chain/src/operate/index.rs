@@ -71,8 +71,8 @@ pub enum LedgerFinding {
         to: Height,
         /// What was said.
         error: String,
-        /// Whether the state store is damaged, so that the index cannot be written again before that
-        /// is repaired.
+        /// Whether the state store is damaged: the index cannot be written again before that is
+        /// repaired.
         in_store: bool,
     },
     /// A row that does not read.

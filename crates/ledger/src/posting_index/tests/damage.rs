@@ -51,7 +51,7 @@ fn search(ledger: &Ledger, n: u8, to: Height) -> Result<Vec<Height>, crate::Ledg
     ledger.account_blocks(IndexQuery::accounts(&[&[account(n)]]), 0, to)?.collect()
 }
 
-/// Damages a copy of the stores and asks for every account: answers that are right, errors, and
+/// Damages a copy of the stores and searches for every account: answers that are right, errors, and
 /// whether the stores did not open.
 fn ask(
     closed: &Closed,
