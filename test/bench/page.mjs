@@ -11,6 +11,8 @@ const WHAT = {
   dev: 'Development chains of both sides, each in a process of its own, the sides in turn. Transfers are signed beforehand and sent over one connection; the time ends when the chain has all of them. A start is from the spawn to the first answer, polled every two milliseconds. Memory is resident memory of the process.',
   engine:
     'The Engine API, one client over one connection, both sides on fresh homes of one generated chain: its blocks as payloads of 300 to 1,400 transactions, five rounds of each side in turn. The first four payloads are not counted.',
+  explorer:
+    'The explorer in Chromium on transactions of a development chain: a million steps, 10,001 calls; each round has a transaction of its own. Lists are scrolled with the wheel for ten seconds. Steps in pieces beside noopTracer, which is the execution alone; the start of a chain beside one without the explorer, to its first answer.',
   flatkv:
     'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts; the open loop commits 20,000 of them at 70 % of what the store can do, due or not. Commands on a home are those of an operator, on a generated chain whose roots are all verified.',
   import:

@@ -8,6 +8,7 @@ import { littableBench, loopBench, stateBench } from './cargo.mjs'
 import { devBench } from './dev.mjs'
 import { engineBench } from './engine.mjs'
 import { everydayBench } from './everyday.mjs'
+import { explorerBench } from './explorer.mjs'
 import { fastPathBench } from './fast-path.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
@@ -40,6 +41,7 @@ const BENCHES = {
   'flatkv-state': stateBench,
   'flatkv-loop': loopBench,
   'flatkv-roots': rootsBench,
+  explorer: explorerBench,
   'fast-path': fastPathBench,
   home: homeBench,
   import: importBench,

@@ -48,7 +48,7 @@ function endMs(args) {
 }
 
 /** Milliseconds from the start of a program until it has answered on a port. */
-async function answerMs(args, port) {
+export async function answerMs(args, port) {
   const began = performance.now()
   const child = spawn(process.execPath, args, { stdio: 'ignore', env: environment() })
   const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -70,7 +70,8 @@ async function answerMs(args, port) {
   }
 }
 
-async function devArgs(port) {
+/** The command line of a development chain on a port. */
+export async function devArgs(port) {
   return [HEARTH, 'dev', `--evm.http_port=${port}`, `--evm.ws_port=${await freePort()}`, `--metrics.port=${await freePort()}`]
 }
 

@@ -28,6 +28,34 @@ await describeInBrowser('the explorer', (browser) => {
     2 * PAGE_MS_MAX,
   )
 
+  it('row 10: requests nothing but of its own node, with its policy and without', async () => {
+    /** Paths of all requests while every page is opened. */
+    const requested = async (removesPolicy: boolean): Promise<string[]> => {
+      const view = await watchedPage(browser().browser, node.url)
+      if (removesPolicy) {
+        await view.page.route('**/*', async (route) => {
+          if (route.request().resourceType() !== 'document') return route.continue()
+          const response = await route.fetch()
+          const { 'content-security-policy': policy, ...headers } = response.headers()
+          expect(policy).toContain("default-src 'none'")
+          return route.fulfill({ response, headers })
+        })
+      }
+      for (const [path, shows] of Object.values(PAGES)) {
+        await view.open(path, shows)
+        // The lines of the home page come with its second look at the node.
+        if (path === '/') await view.shows('.spark canvas')
+        await view.page.locator('body:not(:has(.wait))').waitFor({ timeout: PAGE_MS_MAX })
+      }
+      expect(view.bad).toEqual([])
+      await view.page.close()
+      return [...new Set(view.requests)].sort()
+    }
+    const [bound, free] = [await requested(false), await requested(true)]
+    expect(bound.length).toBeGreaterThan(Object.keys(PAGES).length)
+    expect(free).toEqual(bound)
+  })
+
   it('says where a failure arose and what passed it on', async () => {
     await open(`/tx/${FAILED}`, '[data-testid=failure-link]')
     const links = await page.locator('[data-testid=failure-link]').allInnerTexts()

@@ -1,7 +1,9 @@
 // The explorer's pages: who gets them, under which headers, and what of them needs a token.
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import zlib from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { resolveSettings } from '../../ts/config/index.ts'
 import { servesExplorer } from '../../ts/node/explorer.ts'
@@ -11,6 +13,8 @@ import { type Server, startServer } from '../../ts/server/index.ts'
 import { NotBuilt, readAssets } from '../../ts/server/pages/assets.ts'
 import { contentPolicy } from '../../ts/server/pages/policy.ts'
 import { fakeCore } from './fake-core.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
 
 const opened: Server[] = []
 afterEach(async () => {
@@ -111,4 +115,30 @@ it('has no code that takes HTML as text', () => {
     /innerHTML|insertAdjacentHTML|document\.write|dangerously|\beval\(/.test(fs.readFileSync(path.join(root, name), 'utf8')),
   )
   expect(taking).toEqual([])
+})
+
+/** Bytes of everything that the first page needs, in gzip. */
+const FIRST_LOAD_BYTES_MAX = 60 * 1024
+
+it('loads at most 60 KiB for the first page: what the page names, and what that imports at once', () => {
+  const { index, files } = readAssets(path.join(ROOT, 'dist/explorer'))
+  const first = new Set([...index.matchAll(/"(\/_\/assets\/[^"]+)"/g)].map(([, name]) => name as string))
+  for (const name of first) {
+    const text = files.get(name)?.plain.toString() ?? ''
+    // `import("./late.js")` loads later.
+    for (const [, imported] of text.matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g)) first.add(`/_/assets/${imported}`)
+  }
+  expect([...first].filter((name) => !files.has(name))).toEqual([])
+  expect(first.size).toBeGreaterThanOrEqual(4)
+  const bytes = [...first].reduce((sum, name) => sum + (files.get(name)?.gzip?.length ?? Number.NaN), zlib.gzipSync(index).length)
+  expect(bytes).toBeLessThanOrEqual(FIRST_LOAD_BYTES_MAX)
+})
+
+it('is not built again where nothing changed', () => {
+  const build = () => spawnSync(process.execPath, ['native/setup/build.mjs', 'web'], { cwd: ROOT, encoding: 'utf8' })
+  expect(build().status).toBe(0)
+  const file = path.join(ROOT, 'dist/explorer/index.html')
+  const before = fs.statSync(file).mtimeMs
+  expect(build()).toMatchObject({ status: 0, stdout: '', stderr: '' })
+  expect(fs.statSync(file).mtimeMs).toBe(before)
 })

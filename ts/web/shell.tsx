@@ -180,10 +180,11 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
   return (
     <>
       <header class="bar">
-        <a class="brand" href="/" aria-label="Hearth: the newest blocks">
+        <a class="brand" href="/">
           <Mark />
           <span class="word">Hearth</span>
           {chainId !== undefined && <span class="chain">chain {Number(chainId)}</span>}
+          <span class="hidden">, the newest blocks</span>
         </a>
         <Search />
         <div class="right">

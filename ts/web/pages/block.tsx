@@ -253,14 +253,14 @@ export function BlockPage({ id }: { readonly id: string }): JSX.Element {
       <Card>
         <dl class="facts">
           <Fact name="Time">
-            {time(number(block.timestamp))} <span class="faint">{age(number(block.timestamp), now)}</span>
+            {time(number(block.timestamp))} <span class="under">{age(number(block.timestamp), now)}</span>
           </Fact>
           <Fact name="Transactions">
-            {grouped(block.transactions.length)} <span class="faint">{kinds(block)}</span>
+            {grouped(block.transactions.length)} <span class="under">{kinds(block)}</span>
           </Fact>
           <Fact name="Gas used">
             {grouped(number(block.gasUsed))}{' '}
-            <span class="faint">
+            <span class="under">
               {percent(number(block.gasUsed), number(block.gasLimit))} of {grouped(number(block.gasLimit))}
             </span>
           </Fact>

@@ -70,7 +70,7 @@ function Facts({ loaded: { tx, receipt, header }, steps }: { readonly loaded: Lo
         </Fact>
         <Fact name="Time">
           {header === undefined ? '–' : <span title={time(number(header.timestamp))}>{age(number(header.timestamp), now)}</span>}
-          {header !== undefined && <span class="faint">{time(number(header.timestamp))}</span>}
+          {header !== undefined && <span class="under">{time(number(header.timestamp))}</span>}
         </Fact>
         <Fact name="From">
           <Who address={tx.from} copy />
@@ -84,13 +84,13 @@ function Facts({ loaded: { tx, receipt, header }, steps }: { readonly loaded: Lo
         <Fact name="Value">{ether(BigInt(tx.value))}</Fact>
         <Fact name="Gas used" id="gas-used">
           {used === undefined ? '–' : <span data-gas={used}>{grouped(used)}</span>}
-          <span class="faint">
+          <span class="under">
             {used === undefined ? '' : `${percent(used, number(tx.gas))} `}of {grouped(number(tx.gas))}
           </span>
         </Fact>
         <Fact name="Fee">
           {used === undefined || price === undefined ? '–' : ether(BigInt(used) * BigInt(price))}
-          {price !== undefined && <span class="faint">{gwei(BigInt(price))}</span>}
+          {price !== undefined && <span class="under">{gwei(BigInt(price))}</span>}
         </Fact>
         <Fact name="Nonce">{grouped(number(tx.nonce))}</Fact>
         <Fact name="Steps" id="step-count">

@@ -113,7 +113,7 @@ function knownOf(error: unknown): Known {
     return {
       id: 'rate-limit',
       title: 'The rate limit of the node is reached',
-      help: 'evm.ip_rate_limit_rps and evm.ip_rate_limit_burst bound the requests of an address. The page waited and was refused again.',
+      help: 'With evm.rate_limiting_enabled, evm.ip_rate_limit_rps and evm.ip_rate_limit_burst bound the requests of an address. The page waited and was refused again.',
     }
   if (status === 403)
     return {
@@ -138,11 +138,11 @@ function knownOf(error: unknown): Known {
   )
 }
 
-function TokenForm(): JSX.Element {
+function TokenForm({ isRefused }: { readonly isRefused: boolean }): JSX.Element {
   const [text, setText] = useState('')
   return (
     <section class="trouble" data-testid="trouble" data-trouble="token" role="alert">
-      <h2>{hasToken() ? 'The node does not take this token' : 'The node asks for a token'}</h2>
+      <h2>{isRefused ? 'The node does not take this token' : 'The node asks for a token'}</h2>
       <p>
         evm.auth_token_file or evm.auth_jwt_file guards what this page needs. A token that is given here stays in this tab until it is
         closed.
@@ -181,7 +181,7 @@ export function Trouble({
   readonly retry?: () => void
   readonly about?: string
 }): JSX.Element {
-  if (error instanceof RpcFailure && error.status === 401) return <TokenForm />
+  if (error instanceof RpcFailure && error.status === 401) return <TokenForm isRefused={hasToken()} />
   const { id, title, help, serious = false } = knownOf(error)
   const message = error instanceof Error ? error.message : String(error)
   return (

@@ -45,8 +45,8 @@ async function poll(): Promise<void> {
     live.value = subscribed ? 'live' : 'polling'
   } catch (e) {
     live.value = 'away'
-    // The page shows a form for a token; until one is given, requests would only be refused.
-    if (e instanceof RpcFailure && e.status === 401 && !hasToken()) stopPolling()
+    // The page shows a form for a token; until another is given, requests would only be refused.
+    if (e instanceof RpcFailure && e.status === 401) stopPolling()
   }
 }
 
