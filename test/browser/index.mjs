@@ -13,7 +13,7 @@ const NAMES = ['chromium', 'chromium-headless-shell', 'google-chrome']
  * No name but addresses of this machine resolves: a request that leaves it fails, and is listed
  * all the same.
  */
-const FLAGS = ['--no-sandbox', '--lang=en-US', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--force-color-profile=srgb']
+const FLAGS = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--force-color-profile=srgb']
 
 /** How long unpacking may take, in milliseconds. */
 const UNPACK_MS_MAX = 120_000
@@ -51,7 +51,9 @@ export async function openBrowser() {
   try {
     const browser = await chromium.launch({ executablePath, args: FLAGS })
     const axe = path.join(found.dir, 'node_modules/axe-core/axe.min.js')
-    return { browser, axe }
+    // A machine without a locale gives the browser a language of POSIX, which Intl refuses.
+    const newPage = (options) => browser.newPage({ locale: 'en-US', ...options })
+    return { browser: { newPage, close: () => browser.close() }, axe }
   } catch (e) {
     return { missing: `Chromium does not start (apt-get install chromium): ${String(e).split('\n')[0]}` }
   }
