@@ -67,12 +67,16 @@ export async function watchedPage(
 
 let opened: Awaited<ReturnType<typeof openBrowser>> | undefined
 
-/** Tests in a browser; they are skipped, which is said aloud, where there is none. */
-export async function describeInBrowser(name: string, tests: (browser: () => { browser: Browser; axe: string }) => void): Promise<void> {
-  opened ??= await openBrowser()
+/** Tests in a browser; they are skipped where there is none, which is printed. */
+export async function describeInBrowser(
+  name: string,
+  tests: (browser: () => { browser: Browser; axe: string }) => void,
+  { skips = false }: { readonly skips?: boolean } = {},
+): Promise<void> {
+  if (!skips) opened ??= await openBrowser()
   const here = opened
-  if ('missing' in here) console.log(`skipped: ${name} in a browser: ${here.missing}`)
-  describe.skipIf('missing' in here)(name, () => {
+  if (here !== undefined && 'missing' in here) console.log(`skipped: ${name} in a browser: ${here.missing}`)
+  describe.skipIf(skips || here === undefined || 'missing' in here)(name, () => {
     tests(() => here as { browser: Browser; axe: string })
   })
 }
