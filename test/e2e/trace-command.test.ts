@@ -50,6 +50,34 @@ describe('hearth trace', () => {
     expect(stdout).not.toContain('FAILED')
   })
 
+  it('says what differs in another transaction, and after changes on the state before it', () => {
+    const print = (...args: string[]): string => trace('--home', home, ...args).stdout
+    expect(print('--compare', hashes[1] as string, hashes[1] as string)).toBe(
+      'the traces are equal: calls, data, results, events and gas\n',
+    )
+    expect(print('--set', `from=${ALICE}`, hashes[3] as string)).toBe('the traces are equal: calls, data, results, events and gas\n')
+    // The contract refuses zero, and takes other numbers.
+    const lines = print('--raw', '--set', `data=${set(7)}`, hashes[3] as string).split('\n')
+    expect(lines[0]).toMatch(/^0 calls only in 0x\S+ \(-\), 0 only in the changed one \(\+\), 1 in both differ \(≠\); gas [\d,]+ → [\d,]+$/)
+    expect(lines[1]).toMatch(/^≠ \[0\] CALL .*arguments, .*outcome.*✗ .* → no data, gas [\d,]+ → [\d,]+$/)
+    const json = JSON.parse(print('--json', '--raw', '--compare', hashes[2] as string, hashes[1] as string)) as {
+      isEqual: boolean
+      calls: unknown[]
+    }
+    expect(json).toMatchObject({ isEqual: false, calls: [{ a: '0', b: '0' }] })
+    const stopped = print('--set', `state={"${contract}": {"code": "0x00"}}`, hashes[3] as string)
+    expect(stopped).toContain('→ no data')
+    for (const [args, says] of [
+      [['--set', 'data=abc'], 'data takes bytes in hex'],
+      [['--set', 'colour=red'], '--set takes from=, to=, data=, value=, gas=, state=, block= with a value'],
+      [['--compare', '12'], '--compare takes the hash of a transaction'],
+      [['--compare', hashes[1] as string, '--gas'], 'leave the other view out'],
+    ] as const) {
+      const { status, stderr } = trace('--home', home, ...args, hashes[3] as string)
+      expect([status, stderr]).toEqual([2, expect.stringContaining(says)])
+    }
+  })
+
   it('prints whole blocks, JSON and gas, and writes files', () => {
     const [svg, profile, stacks] = ['a.svg', 'a.json', 'a.txt'].map((name) => path.join(home, name)) as [string, string, string]
     const [one] = JSON.parse(trace('--home', home, '--json', '2').stdout)
@@ -109,7 +137,13 @@ describe('hearth trace', () => {
     expect(trace('--home', home, '--steps', '5..5', '1').stderr).toBe(
       'error: --steps takes a range of steps such as 100..200, not "5..5"\n',
     )
-    expect(trace('--home', home, '--gas=line', '1').stderr).toBe('error: --gas stands alone or is --gas=opcode\n')
+    expect(trace('--home', home, '--gas=word', '1').stderr).toBe('error: --gas stands alone or is --gas=opcode or --gas=line\n')
+    expect(trace('--home', home, '--gas=line', '1').stderr).toMatch(
+      /^error: --gas=line needs the artifacts of the contracts: give --artifacts DIR/,
+    )
+    expect(trace('--home', home, '--artifacts', `${home}/nowhere`, '1').stderr).toMatch(
+      /^error: --artifacts takes a folder such as out or artifacts/,
+    )
     expect(trace('--home', home, '--gas', '--state-diff', '1').stderr).toBe(
       'error: --gas and --state-diff are printed one at a time: give one of them\n',
     )

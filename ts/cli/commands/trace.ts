@@ -24,6 +24,8 @@ export const trace: Command = {
     gas: { choices: ['opcode', 'line'], doc: 'Gas by contract and function; --gas=opcode: by opcode; --gas=line: by line of Solidity.' },
     steps: { value: 'A..B', doc: 'Steps A to before B of a transaction; A.., ..B or A alone.' },
     'state-diff': { doc: 'Changes of balances, nonces, code and storage.' },
+    compare: { value: 'TX', doc: 'What differs in the calls of this transaction and of TX.' },
+    set: { value: 'FIELD=VALUE', many: true, doc: 'What differs after a change: from, to, data, value, gas, state=JSON, block=JSON.' },
     json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
     flame: { value: 'FILE', doc: 'Write a flame graph of gas as SVG.' },
     speedscope: { value: 'FILE', doc: 'Write a profile of gas for speedscope.' },

@@ -21,6 +21,7 @@ import { SOME_FAILED, WIDTH } from '../commands/trace.ts'
 import { EXIT } from '../exit.ts'
 import { foldersOf, TracedContracts } from './artifacts.ts'
 import { ASK_MS_MAX, type Ask, TraceError, whomToAsk } from './ask.ts'
+import { changesOf, otherOf, printComparison, secondTree } from './compare.ts'
 import { printView, viewOf } from './views.ts'
 
 /** A transaction with what its heading says. */
@@ -195,15 +196,23 @@ export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<numb
     throw new UsageError(`--rpc takes a URL such as http://127.0.0.1:8545, not ${JSON.stringify(url)}`)
   const view = viewOf(parsed)
   const folders = foldersOf(parsed)
+  const [change, other] = [changesOf(parsed), otherOf(parsed)]
+  if (change !== undefined && other !== undefined) throw new UsageError('--set and --compare are two comparisons: give one of them')
+  const isComparison = change !== undefined || other !== undefined
+  const others = ['gas', 'flame', 'speedscope', 'folded'].some((name) => parsed.flags.has(name))
+  if (isComparison && (view !== undefined || others))
+    throw new UsageError('--set and --compare print differences alone: leave the other view out')
   try {
     const { ask, close } = await whomToAsk(parsed, terminal)
     try {
       const found = await tracesOf(ask, given)
+      const second = isComparison ? await secondTree(found, { change, other, ask }) : undefined
       const tops = found.traced.map(({ top }) => top)
       const warn = (text: string): void => terminal.err(`warning: ${text}\n`)
       const contracts = folders && (await TracedContracts.open(folders, { tops, block: found.block, ask, warn }))
       const names = namesOf(parsed, contracts)
-      if (view === undefined) print(found, names, parsed, terminal, given)
+      if (second !== undefined) printComparison(found, second, names, parsed, terminal)
+      else if (view === undefined) print(found, names, parsed, terminal, given)
       else await printView(view, found, { ask, names, contracts, parsed, terminal })
       const failed = found.traced.some(({ top }) => top.error !== undefined)
       return parsed.flags.get('check') === 'true' && failed ? SOME_FAILED : EXIT.done
