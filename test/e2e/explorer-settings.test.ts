@@ -180,7 +180,7 @@ await describeInBrowser('the explorer', (browser) => {
 
   it.skipIf(!IS_FULL)('row 13: waits out the rate limit', async () => {
     await on(
-      start('--evm.rate_limiting_enabled=true', '--evm.ip_rate_limit_rps=2', '--evm.ip_rate_limit_burst=8', '--evm.batch_request_limit=1'),
+      start('--evm.rate_limiting_enabled=true', '--evm.ip_rate_limit_rps=2', '--evm.ip_rate_limit_burst=3', '--evm.batch_request_limit=1'),
       async (view) => {
         await view.open(`/tx/${FAILED}`, '[data-testid=limited]')
         expect(await view.page.locator('[data-testid=limited]').textContent()).toMatch(/The node limits requests: going on in \d+ s/)

@@ -49,10 +49,11 @@ await describeInBrowser('the explorer', (browser) => {
       }
       expect(view.bad).toEqual([])
       await view.page.close()
-      return [...new Set(view.requests)].sort()
+      // Which scripts are loaded late depends on time.
+      return [...new Set(view.requests)].filter((url) => !url.includes('/_/assets/')).sort()
     }
     const [bound, free] = [await requested(false), await requested(true)]
-    expect(bound.length).toBeGreaterThan(Object.keys(PAGES).length)
+    expect(bound.length).toBeGreaterThanOrEqual(Object.keys(PAGES).length)
     expect(free).toEqual(bound)
   })
 

@@ -92,7 +92,10 @@ class Explorer {
   serve(request: IncomingMessage, response: ServerResponse): void {
     const { admission, report } = this.options
     for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
-    const waitMs = admission.admit(admission.clientOf(request), 1)
+    // The files of the page count against no rate limit: they are sent from memory and kept by the
+    // browser, and a page without one of its scripts could not wait for the rest.
+    const isFile = pathOf(request.url).startsWith(ASSETS)
+    const waitMs = isFile ? 0 : admission.admit(admission.clientOf(request), 1)
     if (waitMs > 0) {
       response.setHeader('retry-after', Math.ceil(waitMs / 1000))
       this.say(request, response, 429, 'too many requests (evm.ip_rate_limit_rps)')
