@@ -180,8 +180,9 @@ describe('kills', () => {
     const start = (await blockOf(driven.node, 'latest')).hash
     const { long, other } = await branches(driven, start, 32)
     const [top, side] = [long.at(-1) as Payload, other[0] as Payload]
-    // Executed and not chosen: gone after the kill, and handed over again.
+    // Executed, made ready and not chosen: gone after the kill, and handed over again.
     expect((await driven.consensus.give(side)).status).toBe('VALID')
+    await new Promise((resolve) => setTimeout(resolve, 200))
     await driven.node.stop('SIGKILL')
     driven = await drive(home)
     expect((await blockOf(driven.node, 'latest')).hash).toBe(top.blockHash)
@@ -201,6 +202,18 @@ describe('kills', () => {
       for (const payload of long) await driven.consensus.give(payload)
       expect((await driven.consensus.choose(top.blockHash)).status).toBe('VALID')
       expect((await blockOf(driven.node, '0x20')).hash).toBe(top.blockHash)
+    }
+    // Killed as soon as the fork choice is answered, whether the payload had time to be made ready or not: the answer stands.
+    let head = top
+    for (let round = 0; round < 4; round++) {
+      const next = await driven.consensus.build(head.blockHash, Number(head.timestamp) + 12)
+      expect((await driven.consensus.give(next)).status).toBe('VALID')
+      if (round % 2 === 1) await new Promise((resolve) => setTimeout(resolve, 100))
+      expect((await driven.consensus.choose(next.blockHash)).status).toBe('VALID')
+      await driven.node.stop('SIGKILL')
+      driven = await drive(home)
+      expect((await blockOf(driven.node, 'latest')).hash).toBe(next.blockHash)
+      head = next
     }
     expect(await driven.node.stop()).toBe(0)
     const verified = hearth(['db', 'verify', '--home', home])

@@ -24,19 +24,19 @@ pub(crate) struct Built {
 
 /// Rows of the ledger that no commit names yet. Dropped, they are cut off the tables again: a block must not look known before
 /// its state is committed.
-struct AppendedRows<'a> {
+pub(crate) struct AppendedRows<'a> {
     ledger: &'a Ledger,
     /// Ends of the tables before the rows.
     before: Option<Vec<u64>>,
 }
 
 impl<'a> AppendedRows<'a> {
-    fn begin(ledger: &'a Ledger) -> Self {
+    pub(crate) fn begin(ledger: &'a Ledger) -> Self {
         Self { ledger, before: Some(ledger.positions()) }
     }
 
-    /// A commit names the rows.
-    fn keep(mut self) {
+    /// A commit names the rows, or they may stay without one.
+    pub(crate) fn keep(mut self) {
         self.before = None;
     }
 }
@@ -89,7 +89,8 @@ impl Chain {
         let (mut commits, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
         for Built { hash, block, output } in run {
             total_difficulty += block.header.difficulty;
-            let capsule = self.append(block, *hash, total_difficulty, output, &[])?;
+            let capsule = TraceCapsule::of(output).map(Arc::new);
+            self.append(block, *hash, total_difficulty, output, capsule.as_deref(), &[])?;
             let index = self.ledger.index_rows(block, *hash, &output.receipts, capsule.as_deref());
             capsules.push(capsule);
             commits.push(Commit {
@@ -124,22 +125,22 @@ impl Chain {
         Ok(())
     }
 
-    /// Appends a block's rows to the ledger's tables; its capsule, where it has one.
-    fn append(
+    /// Appends a block's rows to the ledger's tables.
+    pub(crate) fn append(
         &self,
         block: &Block,
         hash: B256,
         total_difficulty: U256,
         output: &BlockOutput,
+        capsule: Option<&TraceCapsule>,
         ommers: &[B256],
-    ) -> Result<Option<Arc<TraceCapsule>>, ChainError> {
+    ) -> Result<(), ChainError> {
         let (receipts, senders) = (&output.receipts, &output.senders);
         self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers)?;
-        let capsule = TraceCapsule::of(output).map(Arc::new);
-        if let Some(capsule) = &capsule {
+        if let Some(capsule) = capsule {
             self.ledger.append_capsule(block.header.number, hash, capsule)?;
         }
-        Ok(capsule)
+        Ok(())
     }
 
     /// Appends a block to the tables and commits its state and index rows.
@@ -166,7 +167,8 @@ impl Chain {
     ) -> Result<(), ChainError> {
         let height = block.header.number;
         let rows = AppendedRows::begin(&self.ledger);
-        let capsule = self.append(block, hash, total_difficulty, output, ommers)?;
+        let capsule = TraceCapsule::of(output).map(Arc::new);
+        self.append(block, hash, total_difficulty, output, capsule.as_deref(), ommers)?;
         let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
         let edits = self.take_edits(height)?.map(|(edits, row)| {
             index.push(row);

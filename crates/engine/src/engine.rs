@@ -5,6 +5,7 @@ use crate::{
     envelope::write_envelope,
     jobs::Builder,
     payload::Beside,
+    ready::Readier,
     request::EngineRequest,
     versions::{check_fork, check_id},
 };
@@ -56,6 +57,7 @@ pub struct Engine {
     home: Arc<Home>,
     pub(crate) payloads: Mutex<Payloads>,
     pub(crate) builder: Builder,
+    pub(crate) readier: Readier,
     pub(crate) metrics: EngineMetrics,
     last_forkchoice: Mutex<Option<Instant>>,
 }
@@ -66,14 +68,21 @@ impl Engine {
     /// # Errors
     /// [`NodeError::Internal`] where the system gives no thread.
     pub fn open(home: Arc<Home>, metrics: &Registry) -> Result<Self, NodeError> {
-        let builder = Builder::start(&home)?;
+        let (builder, readier) = (Builder::start(&home)?, Readier::start(&home)?);
         let payloads = Payloads {
             executed: Bounded::new(EXECUTED_MAX, EXECUTED_BYTES),
             waiting: Bounded::new(WAITING_MAX, WAITING_BYTES),
             invalid: Bounded::new(INVALID_MAX, usize::MAX),
         };
         let metrics = EngineMetrics::new(metrics);
-        Ok(Self { home, payloads: Mutex::new(payloads), builder, metrics, last_forkchoice: Mutex::default() })
+        Ok(Self {
+            home,
+            payloads: Mutex::new(payloads),
+            builder,
+            readier,
+            metrics,
+            last_forkchoice: Mutex::default(),
+        })
     }
 
     /// Answers a request: the JSON bytes of its result.
@@ -136,8 +145,9 @@ impl Engine {
         chain_error(&self.home.config().home, error)
     }
 
-    /// Ends what builds payloads.
+    /// Ends what builds payloads and what makes their commits ready.
     pub fn close(&self) {
+        self.readier.close();
         self.builder.close();
     }
 }

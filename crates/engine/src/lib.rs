@@ -19,6 +19,7 @@ mod forkchoice;
 mod jobs;
 mod new_payload;
 mod payload;
+mod ready;
 mod request;
 mod status;
 mod versions;

@@ -86,8 +86,9 @@ impl Engine {
         let parent = self.header_of(branch)?;
         match chain.execute_on(given, branch) {
             Ok(executed) => {
-                let bytes = executed.memory_bytes();
-                payloads.executed.insert(hash, Arc::new(executed), bytes);
+                let (bytes, executed) = (executed.memory_bytes(), Arc::new(executed));
+                self.readier.add(executed.clone());
+                payloads.executed.insert(hash, executed, bytes);
                 Ok(None)
             }
             Err(ChainError::Refused { source, .. }) if !matches!(source, BlockError::State(_)) => {

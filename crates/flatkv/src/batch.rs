@@ -5,16 +5,21 @@ use hearth_primitives::StateError;
 use rocksdb::{BoundColumnFamily, WriteBatch};
 use std::{
     hint::spin_loop,
+    panic::resume_unwind,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire},
     },
+    thread::scope,
     time::{Duration, Instant},
 };
 
 /// How long one of two threads waits for the other, so that both write at once: about what waking a
 /// thread takes.
 const MEETING: Duration = Duration::from_micros(200);
+
+/// Writes one half of a batch.
+type Half<'h> = Box<dyn FnOnce() -> Result<(), StateError> + Send + 'h>;
 
 /// Many changes that become durable together; visible together too, but for those of
 /// [`Batch::in_halves`].
@@ -26,10 +31,33 @@ pub(crate) struct Batch<'a> {
     past: Option<WriteBatch>,
 }
 
+/// The changes of a [`Batch`] without the store that they are for.
+pub(crate) struct EncodedBatch {
+    batch: WriteBatch,
+    past: Option<WriteBatch>,
+}
+
+impl EncodedBatch {
+    /// Bytes of keys and values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.batch.size_in_bytes() + self.past.as_ref().map_or(0, WriteBatch::size_in_bytes)
+    }
+}
+
 impl<'a> Batch<'a> {
     /// An empty batch; `families` in the order of [`Family::ALL`].
     pub(crate) fn new(db: &'a Db, families: Vec<Arc<BoundColumnFamily<'a>>>) -> Self {
         Self { db, families, batch: WriteBatch::default(), past: None }
+    }
+
+    /// The changes, to be written later with [`Batch::of`].
+    pub(crate) fn detach(self) -> EncodedBatch {
+        EncodedBatch { batch: self.batch, past: self.past }
+    }
+
+    /// These changes over an empty batch of their store.
+    pub(crate) fn of(self, encoded: EncodedBatch) -> Self {
+        Self { batch: encoded.batch, past: encoded.past, ..self }
     }
 
     /// This empty batch with room for about so many bytes, its history set apart for a second
@@ -81,6 +109,24 @@ impl<'a> Batch<'a> {
     }
 
     pub(crate) fn write(self) -> Result<(), StateError> {
+        self.write_by(|latest, past| rayon::join(latest, past))
+    }
+
+    /// As [`Batch::write`], without a thread of rayon's pool: all of them may wait for this batch.
+    pub(crate) fn write_apart(self) -> Result<(), StateError> {
+        self.write_by(|latest, past| {
+            scope(|scope| {
+                let thread = scope.spawn(past);
+                let latest = latest();
+                (latest, thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            })
+        })
+    }
+
+    fn write_by(
+        self,
+        both: impl FnOnce(Half<'_>, Half<'_>) -> (Result<(), StateError>, Result<(), StateError>),
+    ) -> Result<(), StateError> {
         let Self { db, batch, past, .. } = self;
         let Some(past) = past else { return db.write(batch) };
         let meeting = AtomicUsize::new(0);
@@ -88,7 +134,7 @@ impl<'a> Batch<'a> {
             meet(&meeting);
             db.write(half)
         };
-        let (latest, past) = rayon::join(|| put(batch), || put(past));
+        let (latest, past) = both(Box::new(|| put(batch)), Box::new(|| put(past)));
         if latest.is_ok() != past.is_ok() {
             db.was_halved();
         }

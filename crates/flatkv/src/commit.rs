@@ -2,13 +2,13 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, RowWrite,
-    batch::Batch,
+    batch::{Batch, EncodedBatch},
     codec::{RowChange, put_account, trimmed},
     commitment::{Lattice, changed_rows},
-    db::Family,
+    db::{Db, Family},
     invariants::check_sequence,
     lthash::PARALLEL_ROWS,
-    measure::{BatchRows, Pairs},
+    measure::{BatchRows, Pairs, Pending},
     planted::{Point, reach},
     rows::{
         BlockRows, EncodedChanges, account_history_at, account_value, at_height, changes_value, head_value,
@@ -16,13 +16,13 @@ use crate::{
     },
     staging::{Merged, check_order},
     store::{Core, SpaceRule, Writer},
-    wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
+    wal::record::{MAX_PAYLOAD_BYTES, RecordHead, commit_body},
 };
 use alloy_primitives::{Address, B256, U256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use hearth_trie::TrieUpdate;
-use std::{collections::BTreeMap, ops::RangeInclusive, sync::atomic::Ordering::SeqCst};
+use std::{collections::BTreeMap, mem::take, ops::RangeInclusive, sync::atomic::Ordering::SeqCst};
 
 /// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes
 /// themselves.
@@ -35,10 +35,44 @@ const HALVED_BATCH_BYTES: RangeInclusive<usize> = 256 << 10..=16 << 20;
 const ALSO_SMALL: bool = cfg!(all(feature = "planted", not(feature = "bench")));
 
 /// A block's commitment and what it changes beside rows.
-struct Committed {
+pub(crate) struct Committed {
     commitment: B256,
     trie: Option<TrieUpdate>,
     lattice: Option<Lattice>,
+}
+
+/// A commit that is ready to be logged and written. `B` holds its rows.
+pub(crate) struct Ready<B> {
+    pub(crate) head: Head,
+    parent: B256,
+    pub(crate) oldest: Height,
+    /// The commit's own rows, without those that were applied before it.
+    applied: Pairs,
+    pub(crate) batch: B,
+    pub(crate) rows: BatchRows,
+    /// The rows as the WAL record has them.
+    body: Vec<u8>,
+    pub(crate) done: Committed,
+}
+
+impl Ready<Batch<'_>> {
+    /// The commit without a borrow of the store.
+    pub(crate) fn detach(self) -> Ready<EncodedBatch> {
+        let Self { head, parent, oldest, applied, batch, rows, body, done } = self;
+        Ready { head, parent, oldest, applied, batch: batch.detach(), rows, body, done }
+    }
+}
+
+impl Ready<EncodedBatch> {
+    /// The commit for the store that it was made for.
+    pub(crate) fn attach(self, db: &Db) -> Result<Ready<Batch<'_>>, StateError> {
+        let Self { head, parent, oldest, applied, batch, rows, body, done } = self;
+        Ok(Ready { head, parent, oldest, applied, batch: db.batch()?.of(batch), rows, body, done })
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.batch.bytes() + self.body.len()
+    }
 }
 
 /// A block's rows on their way into RocksDB, and its changes as WAL and unwinding keep them.
@@ -52,19 +86,37 @@ impl Core {
     /// Commits a block; the first one where `first`.
     pub(crate) fn commit(&self, commit: Commit<'_>, first: bool) -> Result<(), FlatKvError> {
         self.metrics.commit.measure(|| {
-            let mut writer = self.writer.lock();
+            let mut writer = self.lock_writer();
             self.commit_with(&mut writer, commit, first)
         })
     }
 
-    fn commit_with(&self, writer: &mut Writer, commit: Commit<'_>, first: bool) -> Result<(), FlatKvError> {
+    fn commit_with(
+        &self,
+        writer: &mut Writer,
+        mut commit: Commit<'_>,
+        first: bool,
+    ) -> Result<(), FlatKvError> {
+        writer.check()?;
+        let positions = take(&mut commit.positions);
+        let ready = self.ready(writer, commit, first)?;
+        self.publish(writer, ready, positions, first)
+    }
+
+    /// Checks a commit against the head, and encodes its rows; nothing changes. Positions of the
+    /// tables are not looked at.
+    pub(crate) fn ready(
+        &self,
+        writer: &Writer,
+        commit: Commit<'_>,
+        first: bool,
+    ) -> Result<Ready<Batch<'_>>, FlatKvError> {
         // A commit of nothing but what was applied before applies nothing.
         let applies = !commit.changes.is_empty() || self.staged.read().is_empty();
         let applying = applies.then(|| self.metrics.apply_changesets.timer());
-        writer.check()?;
         self.check_place(&commit, first)?;
         self.check_space()?;
-        let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
+        let Commit { height, hash, parent, changes, trie, state_root, index, .. } = commit;
         check_order(changes)?;
         let destroyed = self.destroyed_rows(changes)?;
         let applied = BlockRows { changes, legacy: &destroyed };
@@ -78,7 +130,7 @@ impl Core {
             true => (commitment(), encoding()),
             false => rayon::join(commitment, encoding),
         };
-        let mut done = done?;
+        let done = done?;
         let Encoded { mut batch, mut rows, changes } = encoded?;
         let head = Head { height, hash, commitment: done.commitment };
         let index = self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
@@ -88,24 +140,24 @@ impl Core {
         put_end(&mut batch, &block, &changes, &mut rows);
         put_trie(&mut batch, done.trie.as_ref());
         put_lattice(&mut batch, done.lattice.as_ref(), before.filter(|_| !first), &mut rows);
-
-        let record = RecordHead { unwind: false, head, parent, positions, oldest };
-        let payload = record.commit_payload(&changes, block_rows, &index);
-        let bytes = payload.len() as u64;
-        if bytes > MAX_PAYLOAD_BYTES {
-            return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
-        }
+        let body = commit_body(&changes, block_rows, &index);
         if let Some(applying) = applying {
             applying.succeed();
         }
-        self.check_records(writer, [&record], first)?;
-        let pairs = Pairs::of(applied);
-        pairs.count(&self.metrics);
-        let _pending = pairs.pending(&self.metrics);
-        self.log(writer, height, &payload, batch.bytes())?;
-        writer.positions = record.positions;
+        Ok(Ready { head, parent, oldest, applied: Pairs::of(applied), batch, rows, body, done })
+    }
 
-        self.upcoming.store(height, SeqCst);
+    /// Writes the WAL record of a commit that is ready, then its batch, and moves the head.
+    pub(crate) fn publish(
+        &self,
+        writer: &mut Writer,
+        ready: Ready<Batch<'_>>,
+        positions: Vec<u64>,
+        first: bool,
+    ) -> Result<(), FlatKvError> {
+        let _pending = self.log_ready(writer, &ready, positions, first)?;
+        let Ready { head, oldest, batch, rows, mut done, .. } = ready;
+        self.upcoming.store(head.height, SeqCst);
         // Who reads pending rows sees them staged or committed, not both and not neither.
         let mut staged = self.staged.write();
         reach(Point::Batch);
@@ -115,24 +167,54 @@ impl Core {
         if first {
             self.pruning.pruned.store(oldest, SeqCst);
         }
-        if self.oldest.swap(oldest, SeqCst) != oldest {
-            self.pruning.wake();
-        }
-        *self.head.write() = Some(head);
+        self.move_head(writer, head, oldest, &mut done);
         drop(staged);
-        self.tell_version();
-        if let Some(update) = &mut done.trie {
-            self.kept.keep(update);
-        }
-        if done.lattice.is_some() {
-            writer.lattice = done.lattice;
-        }
         if first && self.fsync != Fsync::Never {
             return self.flush_all(writer);
         }
         self.after_write(writer);
         self.snapshot_if_due(writer);
         Ok(())
+    }
+
+    /// Writes the WAL record of a commit that is ready. Its rows count as pending as long as the
+    /// guard is there.
+    pub(crate) fn log_ready(
+        &self,
+        writer: &mut Writer,
+        ready: &Ready<Batch<'_>>,
+        positions: Vec<u64>,
+        first: bool,
+    ) -> Result<Pending<'_>, FlatKvError> {
+        let Ready { head, parent, oldest, applied, batch, body, .. } = ready;
+        let height = head.height;
+        let record = RecordHead { unwind: false, head: *head, parent: *parent, positions, oldest: *oldest };
+        let payload = record.commit_payload(body);
+        let bytes = payload.len() as u64;
+        if bytes > MAX_PAYLOAD_BYTES {
+            return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
+        }
+        self.check_records(writer, [&record], first)?;
+        applied.count(&self.metrics);
+        let pending = applied.pending(&self.metrics);
+        self.log(writer, height, &payload, batch.bytes())?;
+        writer.positions = record.positions;
+        Ok(pending)
+    }
+
+    /// Moves the head to a block that is logged.
+    pub(crate) fn move_head(&self, writer: &mut Writer, head: Head, oldest: Height, done: &mut Committed) {
+        if self.oldest.swap(oldest, SeqCst) != oldest {
+            self.pruning.wake();
+        }
+        *self.head.write() = Some(head);
+        self.tell_version();
+        if let Some(update) = &mut done.trie {
+            self.kept.keep(update);
+        }
+        if done.lattice.is_some() {
+            writer.lattice = done.lattice.take();
+        }
     }
 
     /// Appends the WAL record that takes the head to `height`, and counts it together with its

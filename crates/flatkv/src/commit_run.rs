@@ -16,7 +16,7 @@ use crate::{
     rows::{BlockRows, EncodedChanges},
     staging::check_order,
     store::{Core, Writer},
-    wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
+    wal::record::{MAX_PAYLOAD_BYTES, RecordHead, commit_body},
 };
 use alloy_primitives::B256;
 use hearth_primitives::StateError;
@@ -44,7 +44,7 @@ impl Core {
             return Ok(());
         }
         self.metrics.commit.measure(|| {
-            let mut writer = self.writer.lock();
+            let mut writer = self.lock_writer();
             self.commit_run_with(&mut writer, run, trie)
         })
     }
@@ -148,7 +148,7 @@ impl Core {
                 put_head(&mut batch, &block, &mut rows);
             }
             let record = RecordHead { unwind: false, head, parent, positions, oldest };
-            let payload = record.commit_payload(&encoded, block_rows, &index);
+            let payload = record.commit_payload(&commit_body(&encoded, block_rows, &index));
             let bytes = payload.len() as u64;
             if bytes > MAX_PAYLOAD_BYTES {
                 return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });

@@ -5,6 +5,7 @@ use crate::{
     batch::Batch,
     budget::Shares,
     error::{corrupt, rocks},
+    gate::Gate,
     manifest,
     rows::history_prefix,
 };
@@ -173,6 +174,8 @@ pub(crate) struct Db {
     in_memory: ReadOptions,
     /// Whether one half of a batch was written and the other one failed: see [`Db::readable`].
     halved: AtomicBool,
+    /// Closed while the batch of the head is being written.
+    pub(crate) gate: Arc<Gate>,
 }
 
 impl Db {
@@ -232,7 +235,8 @@ impl Db {
         let mut in_memory = ReadOptions::default();
         in_memory.set_read_tier(ReadTier::BlockCache);
         let halved = AtomicBool::new(false);
-        Ok(Self { rocks, budgeted: Budgeted { cache, shares }, write, in_memory, halved })
+        let (budgeted, gate) = (Budgeted { cache, shares }, Arc::default());
+        Ok(Self { rocks, budgeted, write, in_memory, halved, gate })
     }
 
     /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the
@@ -252,6 +256,7 @@ impl Db {
     /// them looks at their heights; the trie and the index are as of the last batch, and are
     /// refused once half of one was written.
     fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
+        self.gate.pass()?;
         if matches!(family, Family::Trie | Family::Index) && self.halved.load(Ordering::Acquire) {
             let what = "a commit failed half way, so that index and trie are not those of the head; start the node again";
             return Err(StateError::Store(what.to_owned()));
@@ -280,6 +285,9 @@ impl Db {
     /// The value of a row, where memtables and block cache have it: nothing is read from the disk.
     /// `None` leaves the answer open.
     pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
+        if !self.gate.is_open() {
+            return None;
+        }
         count_call();
         self.rocks.get_pinned_cf_opt(&self.readable(family).ok()?, key, &self.in_memory).ok().flatten()
     }
@@ -356,8 +364,9 @@ impl Db {
     }
 
     /// All rows as of this moment.
-    pub(crate) fn pin(&self) -> Pinned<'_> {
-        Pinned { db: self, snapshot: self.rocks.snapshot() }
+    pub(crate) fn pin(&self) -> Result<Pinned<'_>, StateError> {
+        self.gate.pass()?;
+        Ok(Pinned { db: self, snapshot: self.rocks.snapshot() })
     }
 
     /// An empty batch.
@@ -528,7 +537,7 @@ impl<'a> HistoryCursor<'a> {
             None => {
                 let mut options = ReadOptions::default();
                 options.set_prefix_same_as_start(true);
-                let rows = self.db.rocks.raw_iterator_cf_opt(&self.db.family(Family::History)?, options);
+                let rows = self.db.rocks.raw_iterator_cf_opt(&self.db.readable(Family::History)?, options);
                 open.insert((rows, Instant::now()))
             }
         };

@@ -17,7 +17,7 @@ impl FlatKv {
 
 impl Core {
     fn fill(&self, rows: &[IndexWrite]) -> Result<(), FlatKvError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         writer.check()?;
         let mut batch = self.db.batch()?;
         for row in rows {

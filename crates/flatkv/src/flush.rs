@@ -65,6 +65,11 @@ impl Unflushed {
         self.batch_bytes + batch_bytes <= MAX_HALVED_BYTES
     }
 
+    /// Whether a flush is due or under way.
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.pending.is_some() || self.is_due()
+    }
+
     fn is_due(&self) -> bool {
         self.records >= FLUSH_RECORDS
             || self.wal_bytes >= FLUSH_WAL_BYTES
@@ -139,7 +144,7 @@ impl Core {
 
     /// Brings everything to the disk and waits for it.
     pub(crate) fn flush(&self) -> Result<(), FlatKvError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         writer.check()?;
         self.flush_all(&mut writer)
     }
@@ -152,7 +157,7 @@ impl Core {
 
     /// Flushes and refuses changes from then on.
     pub(crate) fn close(&self) -> Result<(), FlatKvError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         if writer.closed || writer.read_only {
             return Ok(());
         }

@@ -79,7 +79,7 @@ mod tests {
         let options = Options::new(dir.path().join("state"), dir.path().join("wal"), kind, Fsync::None);
         let kv = FlatKv::open(options, Arc::new(NoTables)).unwrap();
         let check = |first: RecordHead, second: RecordHead| {
-            let mut writer = kv.core.writer.lock();
+            let mut writer = kv.core.lock_writer();
             writer.positions = vec![4, 9];
             match kv.core.check_records(&writer, [&first, &second], true) {
                 Ok(()) => "sound".to_owned(),

@@ -28,6 +28,7 @@ mod fields;
 mod files;
 mod fill;
 mod flush;
+mod gate;
 mod intent;
 mod internals;
 mod invariants;
@@ -44,6 +45,7 @@ mod pending;
 pub mod planted;
 #[cfg(not(feature = "planted"))]
 mod planted;
+mod prepared;
 mod prune;
 #[cfg(test)]
 mod publish_faults;
@@ -75,6 +77,7 @@ pub use open::LOCK_FILE;
 pub use parent::ParentView;
 pub use past_trie::{PastTrie, TAKEN_BACK_MAX};
 pub use pending::PendingView;
+pub use prepared::PreparedCommit;
 pub use readonly::list_snapshots;
 pub use repair::{Executor, Repair, RepairAction, RepairReport};
 pub use rollback::{Reach, roll_back};

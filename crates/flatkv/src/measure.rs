@@ -87,8 +87,21 @@ impl BatchRows {
     /// Writes the batch, and records for each data DB with rows in it: encoding them, and the write
     /// that all share.
     pub(crate) fn write(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+        self.write_by(metrics, || batch.write())
+    }
+
+    /// As [`BatchRows::write`], by [`Batch::write_apart`].
+    pub(crate) fn write_apart(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+        self.write_by(metrics, || batch.write_apart())
+    }
+
+    fn write_by(
+        self,
+        metrics: &FlatkvMetrics,
+        write: impl FnOnce() -> Result<(), StateError>,
+    ) -> Result<(), StateError> {
         let start = Instant::now();
-        let written = batch.write();
+        let written = write();
         let shared = start.elapsed();
         for (db, latency) in metrics.commit_batch.iter() {
             let (rows, encoding) = self.0[db as usize];

@@ -149,6 +149,7 @@ pub(crate) fn open(
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
         deferred: AtomicBool::new(false),
+        applier: Default::default(),
         _lock: Some(lock),
         snapshots,
         origin: options.origin,

@@ -38,7 +38,7 @@ impl FlatKv {
             return Err(self.core.no_trie());
         }
         self.at(height)?;
-        let pinned = self.core.db.pin();
+        let pinned = self.core.db.pin()?;
         let head = read_head(&pinned.get(Family::Metadata, meta::HEAD)?.ok_or_else(|| corrupt("head"))?)?;
         // Pruned, or unwound, since it was looked at.
         let gone = || self.at(height).map_or_else(|gone| gone, |_| corrupt("changes"));

@@ -230,7 +230,7 @@ impl Core {
             batch.delete(Family::Changes, &pruned.to_be_bytes());
             batch.put(Family::Metadata, meta::PRUNED, &height.to_be_bytes());
         }
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         writer.check()?;
         writer.unflushed.fill(batch.bytes());
         reach(Point::Prune);

@@ -119,6 +119,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         metrics: FlatkvMetrics::new(&options.metrics),
         dirty: AtomicBool::new(false),
         deferred: AtomicBool::new(false),
+        applier: Default::default(),
         _lock: None,
         snapshots: Snapshots::none(options.clone()),
         origin: options.origin.clone(),

@@ -187,7 +187,7 @@ impl Core {
     /// Applies changes on top of what is applied already.
     pub(crate) fn apply(&self, changes: &Changeset, legacy: &[RowWrite]) -> Result<(), FlatKvError> {
         self.metrics.apply_changesets.measure(|| {
-            let writer = self.writer.lock();
+            let writer = self.lock_writer();
             writer.check()?;
             check_order(changes)?;
             check_legacy(legacy)?;

@@ -18,11 +18,14 @@ use crate::{
 use hearth_disk::{Disk, Lock, RealDisk};
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, Origin, StateError};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::path::PathBuf;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
 };
 
 /// A row of the canonical index: key and value.
@@ -75,6 +78,8 @@ pub(crate) struct Core {
     pub(crate) snapshots: Snapshots,
     /// What lies beneath rows that were never written here.
     pub(crate) origin: Option<Arc<dyn Origin>>,
+    /// The thread that writes the batch of the head, or wrote it.
+    pub(crate) applier: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How much of the disk must stay free.
@@ -177,7 +182,7 @@ impl FlatKv {
 
     /// Drops everything that was applied and not committed.
     pub fn discard(&self) {
-        let _writer = self.core.writer.lock();
+        let _writer = self.core.lock_writer();
         self.core.discard();
     }
 
@@ -340,7 +345,7 @@ impl FlatKv {
         let done = work();
         self.core.deferred.store(false, Ordering::SeqCst);
         if self.core.fsync == Fsync::Block {
-            let mut writer = self.core.writer.lock();
+            let mut writer = self.core.lock_writer();
             self.core.sync(&mut writer)?;
         }
         done
@@ -367,6 +372,7 @@ impl FlatKv {
         drop(self.keeper.lock().take());
         drop(self.pruner.lock().take());
         drop(self.syncer.lock().take());
+        self.core.join_applier();
         self.core.close()
     }
 }
@@ -381,6 +387,14 @@ impl Drop for FlatKv {
 impl Core {
     pub(crate) fn head(&self) -> Option<Head> {
         *self.head.read()
+    }
+
+    /// The writer, once no batch is on its way into RocksDB. A batch that failed is its failure.
+    pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
+        let mut writer = self.writer.lock();
+        // The writer's failure says it to whoever changes anything.
+        let _ = writer.fail(self.db.gate.pass().map_err(FlatKvError::from));
+        writer
     }
 
     /// Records the last committed height; 0 while the store is empty.

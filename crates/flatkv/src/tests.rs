@@ -316,6 +316,31 @@ fn a_failed_write_refuses_changes_until_the_store_is_opened_again() {
     assert_eq!(nonces(&kv), [1, 2]);
 }
 
+#[test]
+fn rows_of_the_head_that_were_not_written_refuse_reads_until_the_log_is_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
+    // What a commit leaves whose batch fails behind its answer.
+    let view = kv.latest().unwrap();
+    kv.core.db.gate.close().open::<()>(&Err(hearth_primitives::StateError::Store("no space".to_owned())));
+    for error in [
+        kv.index_get(b"nonce").unwrap_err().to_string(),
+        view.account(&WHO).unwrap_err().to_string(),
+        kv.prove(2, &WHO, &[]).err().unwrap().to_string(),
+    ] {
+        assert!(error.contains("(no space); start the node again"), "{error}");
+    }
+    let refused = kv.unwind(0).unwrap_err();
+    assert!(matches!(&refused, FlatKvError::Failed { cause } if cause.contains("no space")), "{refused}");
+    drop(view);
+    kv.close().unwrap();
+    drop(kv);
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    assert_eq!(nonces(&kv), [1, 2, 3]);
+    commit(&kv, 4);
+}
+
 /// Number of rows of a family.
 #[test]
 fn half_a_batch_hides_index_and_trie_until_the_store_is_opened_again() {

@@ -29,7 +29,7 @@ use std::{
 impl Core {
     /// Unwinds to a height at or below the head.
     pub(crate) fn unwind(&self, to: Height) -> Result<(), FlatKvError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         writer.check()?;
         let from = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest.load(SeqCst);
@@ -79,7 +79,7 @@ impl Core {
     /// Writes a record that takes the head back to itself, which changes no row, and names the
     /// tables' ends.
     pub(crate) fn keep_tables(&self) -> Result<(), FlatKvError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         writer.check()?;
         let head = self.head().ok_or(FlatKvError::Empty)?;
         // The record must never be there without what it names.

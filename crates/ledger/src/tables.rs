@@ -145,13 +145,39 @@ impl JoinedTables for LedgerTables {
     }
 
     fn sync(&self) -> Result<(), StateError> {
-        self.all().iter().try_for_each(|t| t.flush()).map_err(store)
+        flush_together(&self.all()).map_err(store)
     }
 
     fn positions(&self) -> Vec<u64> {
         // They have one shard each, so they have positions.
         self.all().iter().map(|t| t.position().unwrap_or_default()).collect()
     }
+}
+
+/// Makes tables durable, at the same time those that have anything new: a disk syncs several files
+/// in hardly more time than one.
+fn flush_together(tables: &[&Table]) -> Result<(), LittError> {
+    let (unsynced, synced): (Vec<&Table>, Vec<&Table>) =
+        tables.iter().copied().partition(|table| table.has_unsynced());
+    std::thread::scope(|scope| {
+        let mut here = synced;
+        let mut running = Vec::new();
+        for (number, table) in unsynced.into_iter().enumerate() {
+            let started = (number > 0)
+                .then(|| std::thread::Builder::new().name("ledger-sync".into()))
+                .and_then(|builder| builder.spawn_scoped(scope, || table.flush()).ok());
+            match started {
+                Some(thread) => running.push(thread),
+                // The first one, and one that the system gives no thread for.
+                None => here.push(table),
+            }
+        }
+        let flushed = here.into_iter().try_for_each(Table::flush);
+        let joined = running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.fold(flushed, |all, one| all.and(one))
+    })
 }
 
 fn store(error: LittError) -> StateError {

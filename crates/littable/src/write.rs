@@ -421,6 +421,14 @@ impl Table {
         })
     }
 
+    /// Whether anything was put that is not durable yet. Waits for a sync that runs.
+    pub fn has_unsynced(&self) -> bool {
+        self.lanes.iter().any(|lane| {
+            let open = lane.state.read().open.clone();
+            open.iter().any(|open| open.synced() < open.end())
+        })
+    }
+
     /// Syncs the open segments of all shards, at the same time where there are several.
     pub(crate) fn sync_lanes(&self) -> Result<(), LittError> {
         let sync = |lane: &Lane| {

@@ -41,6 +41,7 @@ impl Candidate {
             total_difficulty: self.total_difficulty,
             output: self.output,
             trie: parking_lot::Mutex::new(Some(self.trie)),
+            ready: Default::default(),
         };
         Branch { fork_height: self.parent_height, fork_hash, blocks: vec![Arc::new(executed)] }
     }

@@ -7,6 +7,7 @@
 mod candidate;
 mod finality;
 mod overlaid;
+mod ready;
 
 pub use candidate::Candidate;
 pub use finality::{Finality, FinalityTag, Mark};
@@ -22,6 +23,7 @@ use hearth_primitives::{
     Block, BlockHashes, BlockOutput, Changeset, Header, Height, RootTracker, StateError, StateReader,
 };
 use parking_lot::Mutex;
+use ready::ReadyCommit;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Most blocks between the canonical chain and a block that is executed, and most blocks that a fork choice unwinds
@@ -42,6 +44,8 @@ pub struct ExecutedBlock {
     /// The nodes of the state trie that change, for the commit; absent once they were committed, and where the block was
     /// executed on a state that was not the head's.
     trie: Mutex<Option<TrieUpdate>>,
+    /// The commit, where it was made ready: see [`Chain::make_ready`].
+    ready: Mutex<Option<ReadyCommit>>,
 }
 
 impl ExecutedBlock {
@@ -50,15 +54,15 @@ impl ExecutedBlock {
         &self.block.header
     }
 
-    /// What the block takes in memory, about, in bytes: its encoding, and its changes three times (as they are, by
-    /// transaction, and as nodes of the trie).
+    /// What the block takes in memory, about, in bytes: its encoding, and its changes five times (as they are, by
+    /// transaction, as nodes of the trie, and as the rows and the WAL record of a commit that is ready).
     pub fn memory_bytes(&self) -> usize {
         /// An account, a slot or a log with what surrounds it.
         const ENTRY_BYTES: usize = 256;
         let changes: usize = self.output.changes.accounts.iter().map(|change| 1 + change.storage.len()).sum();
         let reads = self.output.reads.accounts.len() + self.output.reads.slots.len();
         let logs: usize = self.output.receipts.iter().map(|receipt| 1 + receipt.logs().len()).sum();
-        alloy_rlp::Encodable::length(&self.block) + (3 * changes + reads + logs) * ENTRY_BYTES
+        alloy_rlp::Encodable::length(&self.block) + (5 * changes + reads + logs) * ENTRY_BYTES
     }
 }
 
@@ -199,7 +203,14 @@ impl Chain {
         }
         let (total_difficulty, output, trie) = executed?;
         let Prepared { block, hash, .. } = given;
-        Ok(ExecutedBlock { block, hash, total_difficulty, output, trie: Mutex::new(trie) })
+        Ok(ExecutedBlock {
+            block,
+            hash,
+            total_difficulty,
+            output,
+            trie: Mutex::new(trie),
+            ready: Mutex::default(),
+        })
     }
 
     fn execute_detached(
@@ -269,7 +280,9 @@ impl Chain {
         let working = &mut *self.working.lock();
         self.note_head(working);
         self.unwind_to(working, branch.fork_height)?;
-        let committed = branch.blocks.iter().try_for_each(|block| self.commit_executed(block));
+        let commit = || branch.blocks.iter().try_for_each(|block| self.commit_executed(block));
+        // One answer acknowledges all of them.
+        let committed = if branch.blocks.len() > 1 { self.kv.sync_together(commit) } else { commit() };
         let settled = match committed {
             Ok(()) => self.choose(working, branch.tip()),
             // Back to the head from before.
@@ -280,7 +293,11 @@ impl Chain {
     }
 
     fn commit_executed(&self, executed: &ExecutedBlock) -> Result<(), ChainError> {
-        let ExecutedBlock { block, hash, total_difficulty, output, trie } = executed;
+        self.drop_edits();
+        if self.commit_ready(executed)? {
+            return Ok(());
+        }
+        let ExecutedBlock { block, hash, total_difficulty, output, trie, .. } = executed;
         let root = self.kv.head().ok_or(FlatKvError::Empty)?.commitment;
         let prepared = trie.lock().take().filter(|update| update.base() == root);
         let update = match prepared {
@@ -292,7 +309,6 @@ impl Chain {
                 session.into_update()?
             }
         };
-        self.drop_edits();
         self.commit(block, *hash, *total_difficulty, output, Some(update))?;
         let receipts = StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
         self.ledger.keep_decoded(block, *hash, *total_difficulty, receipts);

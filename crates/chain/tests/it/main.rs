@@ -11,5 +11,6 @@ mod files;
 mod formats;
 mod homes;
 mod ledger_repair;
+mod ready;
 mod reorg;
 mod support;

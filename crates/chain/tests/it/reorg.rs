@@ -17,7 +17,7 @@ const GENESIS: &str = r#"{
 }"#;
 
 /// A chain of proof of stake from genesis on.
-const MERGED: &str = r#"{
+pub const MERGED: &str = r#"{
     "config": {"chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0, "eip158Block": 0,
         "byzantiumBlock": 0, "constantinopleBlock": 0, "petersburgBlock": 0, "istanbulBlock": 0,
         "berlinBlock": 0, "londonBlock": 0, "terminalTotalDifficulty": 0},
@@ -53,12 +53,12 @@ fn next(chain: &Chain, seconds: u64, coinbase: u8) -> Block {
     Block { header, body: block.body }
 }
 
-fn hash(block: &Block) -> B256 {
+pub fn hash(block: &Block) -> B256 {
     block.header.hash_slow()
 }
 
 /// Builds a branch of blocks with these seconds between them, on a home of its own over given blocks.
-fn branch(genesis: &str, base: &[Block], seconds: &[u64], coinbase: u8) -> Vec<Block> {
+pub fn branch(genesis: &str, base: &[Block], seconds: &[u64], coinbase: u8) -> Vec<Block> {
     let home = TempDir::new().unwrap();
     let chain = Chain::create(home.path(), genesis, &options()).unwrap();
     for block in base {

@@ -106,7 +106,7 @@ impl Snapshots {
 
     /// Whether a snapshot is due at this height. The WAL between two of those that are kept stays
     /// below its part of the bound, so that all of it stays below the bound.
-    fn is_due(&self, height: Height) -> bool {
+    pub(crate) fn is_due(&self, height: Height) -> bool {
         let Options { snapshot_interval_blocks: interval, wal_max_bytes, snapshot_keep, .. } = &self.options;
         let part = wal_max_bytes / (*snapshot_keep).max(1) as u64;
         (*interval > 0 && height > 0 && height.is_multiple_of(*interval))

@@ -40,7 +40,7 @@ impl Core {
     /// Takes a snapshot of the head; the newest one where that is of the head already.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, FlatKvError> {
         {
-            let mut writer = self.writer.lock();
+            let mut writer = self.lock_writer();
             writer.check()?;
             if self.head().is_none() {
                 return Err(FlatKvError::Empty);

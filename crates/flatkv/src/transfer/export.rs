@@ -39,7 +39,7 @@ impl FlatKv {
         out: &mut dyn Write,
         watch: WatchTransfer<'_>,
     ) -> Result<Exported, FlatKvError> {
-        let _nobody_commits = self.core.writer.lock();
+        let _nobody_commits = self.core.lock_writer();
         let newest = self.head().ok_or(FlatKvError::Empty)?.height;
         let oldest = self.oldest().unwrap_or(newest);
         if !(oldest..=newest).contains(&height) {

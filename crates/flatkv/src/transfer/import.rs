@@ -215,7 +215,7 @@ impl<'a> Import<'a> {
             return Err(FlatKvError::BadCommitment { height: self.head.head.height, recorded, computed });
         }
         if self.head.kind == CommitmentKind::LtHash {
-            self.kv.core.writer.lock().lattice = Some(self.lattice);
+            self.kv.core.lock_writer().lattice = Some(self.lattice);
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl FlatKv {
     /// [`FlatKvError::Empty`]; [`FlatKvError::Cancelled`] where `watch` says so. What is wrong with
     /// the store is no error but a finding.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
-        let writer = self.core.writer.lock();
+        let writer = self.core.lock_writer();
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
         let mut reporter = Reporter::new(head, oldest, self.core.kind, watch);
@@ -50,7 +50,7 @@ impl FlatKv {
 
     /// As [`Self::verify`], without the log.
     pub(crate) fn verify_rows(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
-        let _nobody_commits = self.core.writer.lock();
+        let _nobody_commits = self.core.lock_writer();
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
         let mut reporter = Reporter::new(head, oldest, self.core.kind, watch);

@@ -75,19 +75,11 @@ impl RecordHead {
         out
     }
 
-    /// Payload of a commit. `changes` are those of `rows`.
-    pub(crate) fn commit_payload(
-        &self,
-        changes: &EncodedChanges,
-        rows: BlockRows<'_>,
-        index: &[RowChange],
-    ) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512 + changes.bytes().len());
+    /// Payload of a commit with the rows of [`commit_body`].
+    pub(crate) fn commit_payload(&self, body: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256 + body.len());
         self.put(&mut out);
-        out.extend_from_slice(changes.bytes());
-        put_codes(&mut out, &rows.changes.codes);
-        put_rows(&mut out, index, true);
-        put_rows(&mut out, rows.legacy, true);
+        out.extend_from_slice(body);
         out
     }
 
@@ -112,6 +104,16 @@ impl RecordHead {
     pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
         Ok(Self::read(&mut Reader::new(payload, "WAL"))?.0)
     }
+}
+
+/// The rows of a commit as its payload has them. `changes` are those of `rows`.
+pub(crate) fn commit_body(changes: &EncodedChanges, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256 + changes.bytes().len());
+    out.extend_from_slice(changes.bytes());
+    put_codes(&mut out, &rows.changes.codes);
+    put_rows(&mut out, index, true);
+    put_rows(&mut out, rows.legacy, true);
+    out
 }
 
 impl RecordBody {

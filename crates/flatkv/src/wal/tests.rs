@@ -1,7 +1,7 @@
 //! Every cut and every flip of a small WAL.
 
 use super::{
-    record::{RecordHead, SEGMENT_HEADER_BYTES},
+    record::{RecordHead, SEGMENT_HEADER_BYTES, commit_body},
     *,
 };
 use crate::{
@@ -32,7 +32,9 @@ fn write(dir: &Path, records: u64, segment_bytes: u64) -> Vec<usize> {
         };
         let changes = Default::default();
         let rows = BlockRows { changes: &changes, legacy: &[] };
-        let bytes = wal.append(&record.commit_payload(&EncodedChanges::of(&changes), rows, &[])).unwrap();
+        let bytes = wal
+            .append(&record.commit_payload(&commit_body(&EncodedChanges::of(&changes), rows, &[])))
+            .unwrap();
         ends.push(ends[ends.len() - 1] + bytes as usize);
     }
     assert_eq!(wal.last(), records);

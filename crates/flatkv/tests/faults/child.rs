@@ -61,7 +61,7 @@ fn say(what: &str) {
     writeln!(out, "~{what}").and_then(|()| out.flush()).unwrap();
 }
 
-static MARKS: OnceLock<[(&str, File); 3]> = OnceLock::new();
+static MARKS: OnceLock<[(&str, File); 4]> = OnceLock::new();
 
 /// A call on a file, so that the process can be stopped where the store makes none.
 pub fn mark(what: &str) {
@@ -73,6 +73,7 @@ pub fn mark(what: &str) {
 fn mark_point(point: Point) {
     mark(match point {
         Point::Batch => "batch",
+        Point::Later => "later",
         Point::Prune => "prune",
     });
 }
@@ -85,7 +86,7 @@ fn works() {
     plant(work.bug);
     let mut story = Story::after(work.seed, work.done);
     let file = |name| (name, File::create(work.home.join(format!("mark-{name}"))).unwrap());
-    MARKS.set(["apply", "batch", "prune"].map(file)).unwrap();
+    MARKS.set(["apply", "batch", "later", "prune"].map(file)).unwrap();
     at_points(mark_point);
     say("open");
     let mut home = match Home::open(&story, &work.home) {

@@ -21,8 +21,19 @@ const CALLS_OF_OPENING: u64 = 160;
 /// Kills of a phase that the full suite must have.
 const KILLS_OF_PHASE: u64 = 20;
 /// What the store may be doing when it is killed.
-const PHASES: [&str; 10] =
-    ["apply", "WAL", "batch", "flush", "compaction", "snapshot", "prune", "unwind", "rollback", "import"];
+const PHASES: [&str; 11] = [
+    "apply",
+    "WAL",
+    "batch",
+    "later",
+    "flush",
+    "compaction",
+    "snapshot",
+    "prune",
+    "unwind",
+    "rollback",
+    "import",
+];
 
 /// What kills found, by phase.
 #[derive(Debug, Default)]
@@ -61,6 +72,7 @@ fn phase(note: &Note, step: &str) -> &'static str {
         _ if is("/mark-apply") => "apply",
         _ if is("/mark-prune") => "prune",
         _ if is("/mark-batch") => "batch",
+        _ if is("/mark-later") => "later",
         _ if is("/wal") && note.call == "unlink" => "prune",
         (_, "unwind") => "unwind",
         _ if is("/wal") => "WAL",

@@ -11,6 +11,7 @@ mod large_blocks;
 mod metrics;
 mod metrics_operations;
 mod model;
+mod prepared;
 mod proofs;
 mod pruning;
 mod refusals;

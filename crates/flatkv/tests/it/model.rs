@@ -156,6 +156,13 @@ impl Block {
         if kv.head().is_none() { kv.init(commit) } else { kv.commit(commit) }
     }
 
+    /// Commits the block as one that was prepared.
+    pub fn commit_prepared(&self, kv: &Arc<FlatKv>, tables: &Tables) -> Result<bool, FlatKvError> {
+        let mut commit = self.as_commit(tables);
+        let positions = std::mem::take(&mut commit.positions);
+        kv.commit_prepared(kv.prepare(commit)?, positions)
+    }
+
     /// The block as a commit; its rows are in the tables.
     pub fn as_commit(&self, tables: &Tables) -> Commit<'_> {
         Commit {

@@ -1,0 +1,91 @@
+//! Executed blocks whose commits are made ready: what a kill leaves at every phase, and commits that do not fit any more.
+
+use crate::reorg::{MERGED, branch, hash};
+use crate::support::options;
+use hearth_chain::{Branch, Chain, ExecutedBlock};
+use hearth_flatkv::Fsync;
+use hearth_primitives::Block;
+use std::{fs, path::Path, sync::Arc};
+use tempfile::TempDir;
+
+/// What a kill would leave now: the files as the operating system has them.
+fn killed(home: &Path) -> TempDir {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let to = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                copy(&entry.path(), &to);
+            } else {
+                fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+    let left = TempDir::new().unwrap();
+    copy(home, left.path());
+    left
+}
+
+/// The head of a home after a kill now, and whether it knows a block.
+fn after_kill(home: &Path, block: &Block) -> (u64, alloy_primitives::B256, bool) {
+    let left = killed(home);
+    let chain = Chain::open(left.path(), &options()).unwrap();
+    let head = chain.head();
+    let state_root = chain.head_block().unwrap().map(|block| block.block.header.state_root);
+    assert_eq!(state_root, Some(head.commitment));
+    (head.height, head.hash, chain.ledger().has_block(&hash(block)))
+}
+
+fn execute(chain: &Chain, block: &Block, parents: &[&Arc<ExecutedBlock>], at: &Branch) -> Arc<ExecutedBlock> {
+    let blocks = parents.iter().map(|block| Arc::clone(block)).collect();
+    let parent = Branch { blocks, ..at.clone() };
+    Arc::new(chain.execute_on(block.clone().into(), &parent).unwrap())
+}
+
+#[test]
+fn a_kill_at_any_phase_leaves_the_old_head_or_the_chosen_one() {
+    for fsync in [Fsync::Block, Fsync::None] {
+        let [left, right] = [1, 2].map(|coinbase| branch(MERGED, &[], &[12, 12], coinbase));
+        let home = TempDir::new().unwrap();
+        let chain =
+            Chain::create(home.path(), MERGED, &hearth_chain::ChainOptions { fsync, ..options() }).unwrap();
+        let genesis = chain.head();
+        let root = Branch { fork_height: 0, fork_hash: genesis.hash, blocks: Vec::new() };
+        let adopt = |blocks: &[&Arc<ExecutedBlock>]| {
+            let blocks = blocks.iter().map(|block| Arc::clone(block)).collect();
+            chain.adopt_branch(&Branch { blocks, ..root.clone() }).unwrap();
+        };
+        let (l1, r1) = (execute(&chain, &left[0], &[], &root), execute(&chain, &right[0], &[], &root));
+
+        // Ready and not chosen: the rows are in the tables, and no index names them.
+        assert!(chain.make_ready(&l1).unwrap() && chain.make_ready(&r1).unwrap());
+        assert!(!chain.make_ready(&l1).unwrap(), "it is ready");
+        assert_eq!((chain.head(), chain.ledger().canonical_hash(1).unwrap()), (genesis, None));
+        assert!(chain.ledger().has_block(&hash(&left[0])));
+        assert_eq!(after_kill(home.path(), &left[0]), (0, genesis.hash, false), "cut off with the kill");
+
+        // Chosen: a kill right behind the answer leaves the new head.
+        adopt(&[&l1]);
+        assert_eq!(after_kill(home.path(), &left[0]), (1, hash(&left[0]), true));
+        assert_eq!(chain.head().commitment, left[0].header.state_root);
+        assert_eq!(chain.ledger().canonical_hash(1).unwrap(), Some(hash(&left[0])));
+        assert_eq!(chain.ledger().receipts(&hash(&left[0])).unwrap().unwrap().receipts.len(), 0);
+
+        // The commit that was ready for the genesis does not fit behind the reorganisation, and is made anew.
+        adopt(&[&r1]);
+        assert_eq!(after_kill(home.path(), &left[0]), (1, hash(&right[0]), true));
+        assert_eq!(chain.head().commitment, right[0].header.state_root);
+
+        // Two blocks at once, of which none can be made ready on this head.
+        let l2 = execute(&chain, &left[1], &[&l1], &root);
+        assert!(!chain.make_ready(&l2).unwrap(), "its parent is not the head");
+        adopt(&[&l1, &l2]);
+        assert_eq!(after_kill(home.path(), &left[1]), (2, hash(&left[1]), true));
+        chain.close().unwrap();
+        drop((l1, l2, r1, chain));
+        let chain = Chain::open(home.path(), &options()).unwrap();
+        assert_eq!((chain.head().height, chain.head().hash), (2, hash(&left[1])));
+        assert_eq!(chain.kv().verify(&mut |_| true).unwrap().findings.len(), 0);
+    }
+}

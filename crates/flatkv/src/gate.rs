@@ -1,0 +1,144 @@
+//! Reads wait at the gate while the batch of a commit is on its way: the WAL has the commit and the
+//! head has moved, and RocksDB does not have the rows yet.
+
+use hearth_primitives::StateError;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    time::{Duration, Instant},
+};
+
+/// Longest wait at the gate. A batch takes milliseconds.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Open,
+    /// A batch is being written.
+    Closed,
+    /// A batch was not written: the head's rows are in the WAL alone.
+    Failed(String),
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    /// Whether the state is another one than [`State::Open`].
+    shut: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Closes the gate until the guard says that the batch is written. A guard that is dropped
+    /// before counts as a failure.
+    pub(crate) fn close(self: &std::sync::Arc<Self>) -> Closed {
+        *self.state.lock() = State::Closed;
+        self.shut.store(true, SeqCst);
+        Closed { gate: self.clone(), written: false }
+    }
+
+    /// Returns once no batch is on its way.
+    ///
+    /// # Errors
+    /// [`StateError::Store`] where the batch failed: until the store is opened again, which replays
+    /// the WAL; where the batch takes longer than any batch does.
+    pub(crate) fn pass(&self) -> Result<(), StateError> {
+        if !self.shut.load(SeqCst) {
+            return Ok(());
+        }
+        let until = Instant::now() + WAIT_MAX;
+        let mut state = self.state.lock();
+        loop {
+            match &*state {
+                State::Open => return Ok(()),
+                State::Failed(cause) => {
+                    let what =
+                        format!("the rows of the head were not written ({cause}); start the node again");
+                    return Err(StateError::Store(what));
+                }
+                State::Closed => {}
+            }
+            if self.changed.wait_until(&mut state, until).timed_out() {
+                let seconds = WAIT_MAX.as_secs();
+                let what =
+                    format!("the rows of the head are not written after {seconds} s; start the node again");
+                return Err(StateError::Store(what));
+            }
+        }
+    }
+
+    /// Whether a read would not wait.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.shut.load(SeqCst)
+    }
+}
+
+/// A gate that is closed.
+pub(crate) struct Closed {
+    gate: std::sync::Arc<Gate>,
+    written: bool,
+}
+
+impl Closed {
+    /// Lets reads pass again, or fail where the batch was not written.
+    pub(crate) fn open<T>(mut self, written: &Result<T, StateError>) {
+        self.written = true;
+        match written {
+            Ok(_) => self.set(State::Open),
+            Err(error) => self.set(State::Failed(error.to_string())),
+        }
+    }
+
+    fn set(&self, state: State) {
+        let open = matches!(state, State::Open);
+        *self.gate.state.lock() = state;
+        if open {
+            self.gate.shut.store(false, SeqCst);
+        }
+        self.gate.changed.notify_all();
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        if !self.written {
+            self.set(State::Failed("its thread ended".to_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn reads_wait_for_the_batch_and_fail_where_it_failed() {
+        let gate = Arc::new(Gate::default());
+        gate.pass().unwrap();
+        let closed = gate.close();
+        assert!(!gate.is_open());
+        let (gate_of_reader, (passed, has_passed)) = (gate.clone(), std::sync::mpsc::channel());
+        let reader = std::thread::spawn(move || passed.send(gate_of_reader.pass()).unwrap());
+        assert!(has_passed.recv_timeout(Duration::from_millis(50)).is_err(), "it waits");
+        closed.open(&Ok(()));
+        has_passed.recv_timeout(Duration::from_secs(20)).unwrap().unwrap();
+        reader.join().unwrap();
+        assert!(gate.is_open());
+
+        gate.close().open::<()>(&Err(StateError::Store("no space".to_owned())));
+        for _ in 0..2 {
+            let error = gate.pass().unwrap_err().to_string();
+            assert!(error.contains("(no space); start the node again"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_without_a_word_counts_as_a_failure() {
+        let gate = Arc::new(Gate::default());
+        drop(gate.close());
+        assert!(gate.pass().unwrap_err().to_string().contains("its thread ended"));
+    }
+}
