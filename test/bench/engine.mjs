@@ -19,6 +19,12 @@ const ROUNDS = 5
 /** Blocks that warm both sides up, before those that are measured. */
 const WARM = 4
 
+/**
+ * Milliseconds between a payload and its fork choice in the row that says so: a consensus client
+ * has work of its own in between.
+ */
+const PAUSE_MS = 50
+
 /** Payloads that are built and fetched. */
 const BUILDS = 20
 
@@ -61,13 +67,13 @@ function place(name) {
   return { dir, secret, jwt }
 }
 
-async function ours(genesis, imported) {
+async function ours(genesis, imported, settings = []) {
   const { dir, secret, jwt } = place('hearth')
   const home = path.join(dir, 'home')
   if (imported) importChain(home, imported)
   else run(process.execPath, [HEARTH, 'init', '--home', home, '--genesis', genesis])
   const port = await freePort()
-  const node = await serveHearth(home, ['--engine.enabled=true', `--engine.port=${port}`, `--engine.jwt_secret_file=${jwt}`])
+  const node = await serveHearth(home, ['--engine.enabled=true', `--engine.port=${port}`, `--engine.jwt_secret_file=${jwt}`, ...settings])
   return { ...node, dir, engine: engineClient(`http://127.0.0.1:${port}`, secret) }
 }
 
@@ -116,13 +122,14 @@ async function payloadsOf(chain, genesis) {
  * Executes the chain payload by payload. Returns the gas per second after the warm-up, and the
  * milliseconds of each fork choice.
  */
-async function take(node, payloads, genesisHash) {
+async function take(node, payloads, genesisHash, pauseMs = 0) {
   await node.engine('engine_forkchoiceUpdatedV3', move(genesisHash), null)
   let [gas, ms] = [0, 0]
   const choices = []
   for (const [i, payload] of payloads.entries()) {
     const given = await node.engine('engine_newPayloadV4', ...payload.params)
     if (given.result.status !== 'VALID') throw new Error(`payload ${i + 1}: ${JSON.stringify(given.result)}`)
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     const chosen = await node.engine('engine_forkchoiceUpdatedV3', move(payload.hash), null)
     if (i < WARM) continue
     gas += payload.gas
@@ -179,6 +186,21 @@ export async function engineBench() {
       }
     }
   }
+  const others = {}
+  for (const [name, settings, pauseMs] of [
+    [`${PAUSE_MS} ms after its payload`, [], PAUSE_MS],
+    ['with fsync=none', ['--state-commit.flatkv.fsync=none'], 0],
+  ]) {
+    others[name] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const node = await ours(genesis, undefined, settings)
+      try {
+        others[name].push(...(await take(node, payloads, genesisHash, pauseMs)).choices)
+      } finally {
+        await discard(node)
+      }
+    }
+  }
   const { ours: a, theirs: b } = sides
   const ratios = a.speed.map((speed, i) => speed / b.speed[i])
   const [choice, built] = [percentile(a.choices), percentile(a.builds)]
@@ -200,6 +222,16 @@ export async function engineBench() {
         `at most ${WANTED.forkchoiceMs}${losing(choice > WANTED.forkchoiceMs)}`,
       ],
       ['the same, median (ms)', spread(a.choices, 1), spread(b.choices, 1), ''],
+      ...Object.entries(others).map(([name, choices]) => {
+        const p99 = percentile(choices)
+        const mark = losing(p99 > WANTED.forkchoiceMs)
+        return [
+          `the same ${name}, median and p99 (ms)`,
+          `${median(choices).toFixed(1)}, ${p99.toFixed(1)}`,
+          '',
+          `at most ${WANTED.forkchoiceMs}${mark}`,
+        ]
+      }),
       [
         'an empty payload from its fork choice to engine_getPayloadV5, p99 (ms)',
         built.toFixed(1),

@@ -1,4 +1,4 @@
-//! Makes the commits of valid payloads ready behind their answers, so that a fork choice has little left to do.
+//! Makes the commits of valid payloads ready on a thread of its own, so that a fork choice has little left to do.
 
 use hearth_chain::ExecutedBlock;
 use hearth_home::{Home, NodeError};
@@ -7,25 +7,36 @@ use std::{
     collections::VecDeque,
     sync::{Arc, Weak},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Payloads that wait to be made ready. Of more, the oldest are left to the fork choice.
 const WAITING_MAX: usize = 4;
+
+/// Longest time that the answer to a payload waits for its commit to be ready: most are ready by then, so that the fork choice
+/// behind the answer finds nothing left to wait for. A disk that is slower than this delays the fork choice alone.
+const READY_WAIT_MAX: Duration = Duration::from_millis(10);
 
 /// How often the thread looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Waiting {
-    payloads: VecDeque<Arc<ExecutedBlock>>,
+    /// Payloads with the numbers in which they came.
+    payloads: VecDeque<(u64, Arc<ExecutedBlock>)>,
+    /// Number of the last one that came, and of the last one that is done.
+    came: u64,
+    done: u64,
     closed: bool,
 }
 
 #[derive(Default)]
 struct Shared {
     waiting: Mutex<Waiting>,
+    /// A payload came, or the thread is to end.
     changed: Condvar,
+    /// A payload is done.
+    made: Condvar,
 }
 
 /// The thread that makes commits ready.
@@ -49,14 +60,21 @@ impl Readier {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Has a payload made ready.
+    /// Has a payload made ready, and waits for that, but not long: see [`READY_WAIT_MAX`].
     pub fn add(&self, payload: Arc<ExecutedBlock>) {
         let mut waiting = self.shared.waiting.lock();
         if waiting.payloads.len() == WAITING_MAX {
             waiting.payloads.pop_front();
         }
-        waiting.payloads.push_back(payload);
+        waiting.came += 1;
+        let number = waiting.came;
+        waiting.payloads.push_back((number, payload));
         self.shared.changed.notify_one();
+        let until = Instant::now() + READY_WAIT_MAX;
+        while waiting.done < number
+            && !waiting.closed
+            && !self.shared.made.wait_until(&mut waiting, until).timed_out()
+        {}
     }
 
     /// Ends the thread.
@@ -78,7 +96,7 @@ impl Drop for Readier {
 fn work(shared: &Shared, home: &Weak<Home>) {
     let mut waiting = shared.waiting.lock();
     while !waiting.closed {
-        let Some(payload) = waiting.payloads.pop_front() else {
+        let Some((number, payload)) = waiting.payloads.pop_front() else {
             shared.changed.wait_for(&mut waiting, LOOK_EVERY);
             continue;
         };
@@ -89,5 +107,7 @@ fn work(shared: &Shared, home: &Weak<Home>) {
         }
         drop(payload);
         waiting = shared.waiting.lock();
+        waiting.done = number;
+        shared.made.notify_all();
     }
 }
