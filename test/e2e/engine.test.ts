@@ -203,7 +203,8 @@ describe('kills', () => {
       expect((await driven.consensus.choose(top.blockHash)).status).toBe('VALID')
       expect((await blockOf(driven.node, '0x20')).hash).toBe(top.blockHash)
     }
-    // Killed as soon as the fork choice is answered, whether the payload had time to be made ready or not: the answer stands.
+    // Killed as soon as the fork choice is answered, whether the payload had time to be made ready
+    // or not: the answer stands.
     let head = top
     for (let round = 0; round < 4; round++) {
       const next = await driven.consensus.build(head.blockHash, Number(head.timestamp) + 12)

@@ -1,4 +1,5 @@
-//! Makes the commits of valid payloads ready on a thread of its own, so that a fork choice has little left to do.
+//! Makes the commits of valid payloads ready on a thread of its own, so that a fork choice has
+//! little left to do.
 
 use hearth_chain::ExecutedBlock;
 use hearth_home::{Home, NodeError};
@@ -13,8 +14,9 @@ use std::{
 /// Payloads that wait to be made ready. Of more, the oldest are left to the fork choice.
 const WAITING_MAX: usize = 4;
 
-/// Longest time that the answer to a payload waits for its commit to be ready: most are ready by then, so that the fork choice
-/// behind the answer finds nothing left to wait for. A disk that is slower than this delays the fork choice alone.
+/// Longest time that the answer to a payload waits for its commit to be ready: most are ready by
+/// then, so that the fork choice behind the answer finds nothing left to wait for. A disk that is
+/// slower than this delays the fork choice alone.
 const READY_WAIT_MAX: Duration = Duration::from_millis(10);
 
 /// How often the thread looks whether it is to end.
@@ -102,7 +104,8 @@ fn work(shared: &Shared, home: &Weak<Home>) {
         };
         drop(waiting);
         if let Some(home) = home.upgrade() {
-            // A store that failed says so to the fork choice, which commits the block or fails the same way.
+            // A store that failed says so to the fork choice, which commits the block or fails the
+            // same way.
             let _ = home.chain().make_ready(&payload);
         }
         drop(payload);

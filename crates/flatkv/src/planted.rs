@@ -19,8 +19,8 @@ pub enum Planted {
 pub enum Point {
     /// The WAL has a record whose batch is about to be written.
     Batch,
-    /// The WAL has a record and the head has moved, and the batch is about to be written by a thread
-    /// of its own.
+    /// The WAL has a record and the head has moved, and the batch is about to be written by a
+    /// thread of its own.
     Later,
     /// A batch of deletions from history is about to be written.
     Prune,

@@ -94,7 +94,8 @@ impl Core {
             writer.check()?;
             self.check_space()?;
             let stale = writer.wal.last() != after || !self.staged.read().is_empty();
-            // Behind a failure of RocksDB a batch may fail, and its halves may be parted by a flush.
+            // Behind a failure of RocksDB a batch may fail, and its halves may be parted by a
+            // flush.
             if stale || self.db.failed_in_background().is_err() {
                 return Ok(false);
             }

@@ -392,7 +392,7 @@ impl Core {
     /// The writer, once no batch is on its way into RocksDB. A batch that failed is its failure.
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
         let mut writer = self.writer.lock();
-        // The writer's failure says it to whoever changes anything.
+        // The next change meets the failure of the writer.
         let _ = writer.fail(self.db.gate.pass().map_err(FlatKvError::from));
         writer
     }

@@ -1,5 +1,5 @@
-//! The commit of an executed block, made ready before a fork choice names it: when it does, only the WAL record is left to be
-//! written and synced, and the batch of the state store to be applied.
+//! The commit of an executed block, made ready before a fork choice names it: when it does, only
+//! the WAL record is left to be written and synced, and the batch of the state store to be applied.
 
 use super::ExecutedBlock;
 use crate::commit::AppendedRows;
@@ -22,15 +22,17 @@ pub(super) struct ReadyCommit {
 }
 
 impl Chain {
-    /// Does ahead what a fork choice would have to do for an executed block: appends its rows to the tables of the ledger,
-    /// encodes its commit, and syncs the tables where each commit is synced. `false` where the block does not follow the head,
-    /// or is ready already; nothing is done then.
+    /// Does ahead what a fork choice would have to do for an executed block: appends its rows to
+    /// the tables of the ledger, encodes its commit, and syncs the tables where each commit is
+    /// synced. `false` where the block does not follow the head, or is ready already; nothing is
+    /// done then.
     ///
-    /// The block is known from then on, like a block of another branch, and no index names it. Rows that no commit names are
-    /// cut off when the home is opened again.
+    /// The block is known from then on, like a block of another branch, and no index names it. Rows
+    /// that no commit names are cut off when the home is opened again.
     ///
     /// # Errors
-    /// The stores'. [`Chain::adopt_branch`] commits the block all the same, or meets the same error.
+    /// The stores'. [`Chain::adopt_branch`] commits the block all the same, or meets the same
+    /// error.
     pub fn make_ready(&self, executed: &ExecutedBlock) -> Result<bool, ChainError> {
         let ready = {
             let working = self.working.lock();
@@ -85,7 +87,8 @@ impl Chain {
         Ok(ReadyCommit { commit, capsule, positions: self.ledger.positions() })
     }
 
-    /// Commits a block that [`Chain::make_ready`] made ready; `false` where it was not, or the head has moved since.
+    /// Commits a block that [`Chain::make_ready`] made ready; `false` where it was not, or the head
+    /// has moved since.
     pub(super) fn commit_ready(&self, executed: &ExecutedBlock) -> Result<bool, ChainError> {
         let Some(ReadyCommit { commit, capsule, positions }) = executed.ready.lock().take() else {
             return Ok(false);
@@ -97,7 +100,8 @@ impl Chain {
             return Ok(false);
         }
         let height = executed.header().number;
-        // The block is committed: capsules that are not forgotten now are forgotten after the next one.
+        // The block is committed: capsules that are not forgotten now are forgotten after the next
+        // one.
         let _ = self.ledger.forget_capsules(height);
         self.watched.committed(height, executed.hash, capsule.as_ref());
         Ok(true)

@@ -1,4 +1,5 @@
-//! Executed blocks whose commits are made ready: what a kill leaves at every phase, and commits that do not fit any more.
+//! Executed blocks whose commits are made ready: what a kill leaves at every phase, and commits
+//! that do not fit any more.
 
 use crate::reorg::{MERGED, branch, hash};
 use crate::support::options;
@@ -72,7 +73,8 @@ fn a_kill_at_any_phase_leaves_the_old_head_or_the_chosen_one() {
         assert_eq!(chain.ledger().canonical_hash(1).unwrap(), Some(hash(&left[0])));
         assert_eq!(chain.ledger().receipts(&hash(&left[0])).unwrap().unwrap().receipts.len(), 0);
 
-        // The commit that was ready for the genesis does not fit behind the reorganisation, and is made anew.
+        // A commit that was made ready on the genesis no longer fits: the block is committed from
+        // scratch.
         adopt(&[&r1]);
         assert_eq!(after_kill(home.path(), &left[0]), (1, hash(&right[0]), true));
         assert_eq!(chain.head().commitment, right[0].header.state_root);

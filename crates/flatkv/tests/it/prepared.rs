@@ -1,5 +1,5 @@
-//! Commits that were prepared: the store is what plain commits make of it, at once and after a kill,
-//! and a commit that does not fit the head any more changes nothing.
+//! Commits that were prepared: the store is what plain commits make of it, at once and after a
+//! kill, and a commit that does not fit the head any more changes nothing.
 
 use crate::model::{Block, Home, Random, check};
 use hearth_flatkv::{CommitmentKind, FlatKvError};
