@@ -2,6 +2,7 @@
 
 use crate::db::{Db, Family};
 use hearth_primitives::StateError;
+use parking_lot::Mutex;
 use rocksdb::{BoundColumnFamily, WriteBatch};
 use std::{
     hint::spin_loop,
@@ -10,7 +11,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire},
     },
-    thread::scope,
+    thread::{Builder, scope},
     time::{Duration, Instant},
 };
 
@@ -115,10 +116,18 @@ impl<'a> Batch<'a> {
     /// As [`Batch::write`], without a thread of rayon's pool: all of them may wait for this batch.
     pub(crate) fn write_apart(self) -> Result<(), StateError> {
         self.write_by(|latest, past| {
+            let past = Mutex::new(Some(past));
+            let write_past = || past.lock().take().map_or(Ok(()), |write| write());
             scope(|scope| {
-                let thread = scope.spawn(past);
+                let builder = Builder::new().name("flatkv-apply".into());
+                let thread = builder.spawn_scoped(scope, write_past);
                 let latest = latest();
-                (latest, thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                let past = match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    // The system gave no thread.
+                    Err(_) => write_past(),
+                };
+                (latest, past)
             })
         })
     }

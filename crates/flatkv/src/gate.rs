@@ -131,7 +131,7 @@ mod tests {
         gate.close().open::<()>(&Err(StateError::Store("no space".to_owned())));
         for _ in 0..2 {
             let error = gate.pass().unwrap_err().to_string();
-            assert!(error.contains("(no space); start the node again"), "{error}");
+            assert!(error.contains("no space); start the node again"), "{error}");
         }
     }
 

@@ -329,7 +329,7 @@ fn rows_of_the_head_that_were_not_written_refuse_reads_until_the_log_is_replayed
         view.account(&WHO).unwrap_err().to_string(),
         kv.prove(2, &WHO, &[]).err().unwrap().to_string(),
     ] {
-        assert!(error.contains("(no space); start the node again"), "{error}");
+        assert!(error.contains("no space); start the node again"), "{error}");
     }
     let refused = kv.unwind(0).unwrap_err();
     assert!(matches!(&refused, FlatKvError::Failed { cause } if cause.contains("no space")), "{refused}");
