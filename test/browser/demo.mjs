@@ -27,7 +27,7 @@ export const PAGES = {
   steps: [`/tx/${SWAP}/steps`, '[data-testid=step-op]'],
   lines: [`/tx/${SWAP}/lines`, '[data-testid=give-artifacts]'],
   raw: [`/tx/${SWAP}/raw`, '[data-testid=raw]'],
-  account: ['/address/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'h1'],
+  account: ['/address/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '[data-testid=account-tx]'],
   call: [`/call?tx=${SWAP}`, '[data-testid=call-run]'],
   compare: [`/compare/${SWAP}/${FAILED}`, '[data-testid=compare-row]'],
   tracer: [`/tracer?tx=${SWAP}`, '[data-testid=tracer-run]'],
