@@ -115,7 +115,7 @@ function Transactions({ address, height }: { readonly address: string; readonly 
   if (value === undefined) return <Empty title={`Looking through the newest ${BLOCKS} blocks`} />
   return (
     <>
-      <p class="said faint">From and to this account among the newest {BLOCKS} blocks; the node has no index of addresses.</p>
+      <p class="said faint">From and to this account among the newest {BLOCKS} blocks; trace_filter finds older ones.</p>
       {value.length === 0 ? (
         <Empty title="None" />
       ) : (
