@@ -7,7 +7,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { generatedChain } from './chain.mjs'
 import { commitRow } from './parity/commit.mjs'
-import { memoryRow, pair } from './parity/rows.mjs'
+import { memoryRow, pair, verdict } from './parity/rows.mjs'
 import { searchRows } from './parity/search.mjs'
 import { importChain, serveHearth } from './process.mjs'
 import { result } from './rpc.mjs'
@@ -83,8 +83,21 @@ const blockRows = () =>
     }
   })
 
+/** The rows of a part; one that fails says so and does not end the bench. */
+async function part(name, rows) {
+  try {
+    return await rows()
+  } catch (e) {
+    return [[name, 'failed', '', '', `${e.message}${verdict(false)}`]]
+  }
+}
+
 /** The rows of `npm run bench -- trace-parity`. */
 export async function traceParityBench() {
-  const rows = [...(await blockRows()), ...(await searchRows()), await commitRow(1.02)]
+  const rows = [
+    ...(await part('traces of a block', blockRows)),
+    ...(await part('searches by account', searchRows)),
+    ...(await part('import with the address index', async () => [await commitRow(1.02)])),
+  ]
   table('trace-parity', ['row', 'trace_*', 'peer', 'ratio', 'wanted'], rows)
 }

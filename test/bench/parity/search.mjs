@@ -27,8 +27,11 @@ const ON_TOP = 600
 /** How long the index may take to merge the chain once it is made, in milliseconds. */
 const MERGE_MS = 300_000
 
-/** Blocks at the head that are not merged: a page of 256 and 64 blocks over it. */
-const UNMERGED_BLOCKS = 256 + 64
+/**
+ * Blocks at the head that may stay unmerged: a page of 256, 64 blocks over it, and twice those
+ * after which a node looks for a page to merge.
+ */
+const UNMERGED_BLOCKS = 256 + 64 + 2 * 32
 
 const hex = (n) => `0x${n.toString(16)}`
 
@@ -62,15 +65,17 @@ async function plant(url) {
 }
 
 /** Waits until the address index has merged all pages that it will. */
-async function settle(metrics) {
+async function settle(url, metrics) {
   const lag = async () => {
     const page = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()
     const sample = /^address_index_lag_blocks (\d+)/m.exec(page)
     if (sample === null) throw new Error('the node has no metric address_index_lag_blocks')
     return Number(sample[1])
   }
-  for (const until = Date.now() + MERGE_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 200))) {
+  for (const until = Date.now() + MERGE_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 1000))) {
     if ((await lag()) <= UNMERGED_BLOCKS) return
+    // New blocks make the node look for a page to merge.
+    await result(url, 'anvil_mine', [hex(32)])
   }
   throw new Error(`the address index was not merged in ${MERGE_MS} ms`)
 }
@@ -83,7 +88,7 @@ export async function searchRows() {
   const node = await started(process.execPath, [HEARTH, 'dev', '--home', home, ...ports], port)
   try {
     const first = await plant(node.url)
-    await settle(metrics)
+    await settle(node.url, metrics)
     const filter = { fromBlock: hex(first), toBlock: hex(first + FILTER_BLOCKS - 1), toAddress: [RARE] }
     const traces = await result(node.url, 'trace_filter', [filter])
     const page = await result(node.url, 'ots_searchTransactionsBefore', [RARE, first, PAGE])
