@@ -27,6 +27,7 @@ export interface Page {
 export interface Request {
   url(): string
   method(): string
+  postData(): string | null
   headers(): Record<string, string>
   resourceType(): string
   sizes(): Promise<{ requestBodySize: number; responseBodySize: number; responseHeadersSize: number }>

@@ -178,6 +178,21 @@ await describeInBrowser('the explorer', (browser) => {
     })
   })
 
+  it.skipIf(!IS_FULL)('row 13: says that a height is pruned', async () => {
+    await on(start(), async (view) => {
+      // The answer of a node that keeps no capsules of the block (crates/home/src/error.rs).
+      const message = 'block 8 was pruned: capsules are kept from block 12 on'
+      await view.page.route('**/*', async (route) => {
+        if (route.request().postData()?.includes('debug_traceTransaction') !== true) return route.continue()
+        const headers = { 'content-type': 'application/json' }
+        return route.fulfill({ status: 200, headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32000, message } }) })
+      })
+      await view.open(`/tx/${FAILED}`, '[data-trouble=pruned]')
+      expect(await said(view)).toContain('state-commit.flatkv.state_history_blocks')
+      expect(await said(view)).toContain(message)
+    })
+  })
+
   it.skipIf(!IS_FULL)('row 13: waits out the rate limit', async () => {
     await on(
       start('--evm.rate_limiting_enabled=true', '--evm.ip_rate_limit_rps=2', '--evm.ip_rate_limit_burst=3', '--evm.batch_request_limit=1'),
