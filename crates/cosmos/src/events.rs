@@ -57,7 +57,8 @@ fn staking(message: &Message, signer: &str, outcome: &NativeOutcome) -> Option<E
     match message {
         Message::Delegate { operator, amount } => {
             let shares = outcome.logs.last().map(|log| crate::staking::second_word(&log.data.data));
-            let shares = crate::staking::dec(&shares.unwrap_or_default());
+            // The contract counts whole shares.
+            let shares = format!("{}.{:0>18}", shares.unwrap_or_default(), 0);
             let validator = ("validator", bech32::operator(operator));
             Some(("delegate", vec![validator, delegator, ("amount", coins(amount)), ("new_shares", shares)]))
         }

@@ -3,7 +3,7 @@
 use super::{
     QueryError, View,
     page::page,
-    validators::{find, operator, shown as shown_validator},
+    validators::{find, operator, shares, shown as shown_validator},
     view::staking,
 };
 use crate::{
@@ -30,7 +30,7 @@ fn shown(delegation: &Staking::Delegation) -> DelegationResponse {
         delegation: Some(Delegation {
             delegator_address: bech32::account(&delegation.delegator),
             validator_address: bech32::operator(&delegation.operator),
-            shares: delegation.shares.to_string(),
+            shares: shares(&delegation.shares),
         }),
         balance: Some(Coin { denom: DENOM.to_owned(), amount: delegation.tokens.to_string() }),
     }

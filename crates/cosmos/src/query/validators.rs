@@ -62,6 +62,12 @@ pub(super) fn find(view: &dyn View, operator: Address) -> Result<Staking::Valida
     Ok(found)
 }
 
+/// Shares as a decimal of the SDK (`LegacyDec`): the contract counts whole ones, protobuf has 18
+/// decimals.
+pub(super) fn shares(shares: &U256) -> String {
+    shares.saturating_mul(U256::from(10u64.pow(18))).to_string()
+}
+
 /// A validator as clients see it.
 pub(super) fn shown(validator: &Staking::Validator) -> Validator {
     let one = U256::from(10u64.pow(18)).to_string();
@@ -76,7 +82,7 @@ pub(super) fn shown(validator: &Staking::Validator) -> Validator {
         jailed: validator.jailed,
         status: i32::from(validator.status),
         tokens: validator.tokens.to_string(),
-        delegator_shares: validator.shares.to_string(),
+        delegator_shares: shares(&validator.shares),
         description: Some(Description { moniker, identity, website, security_contact, details }),
         unbonding_height: i64::try_from(validator.unbondingHeight).unwrap_or(i64::MAX),
         unbonding_time: at(validator.unbondingTime),
