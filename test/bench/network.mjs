@@ -47,7 +47,7 @@ async function comet(port, method, params = {}) {
   return answer.result
 }
 
-async function until(what, holds, ms = 60_000) {
+export async function until(what, holds, ms = 60_000) {
   for (const end = Date.now() + ms; Date.now() < end; await sleep(50)) if (await holds().catch(() => false)) return
   throw new Error(`not in ${ms} ms: ${what}`)
 }
@@ -78,7 +78,7 @@ const pairsLike = (lanes) =>
   lanes.map((lane, l) => lane.map((tx, i) => Buffer.from(`${l}.${i}=`.padEnd(tx.length, `${(i * 7919) % 10}`)).subarray(0, tx.length)))
 
 /** Ends child processes, the last one first. */
-async function end(children) {
+export async function end(children) {
   for (const child of children.toReversed()) {
     if (child.exitCode !== null || child.signalCode !== null) continue
     const gone = new Promise((resolve) => child.once('exit', resolve))
@@ -89,7 +89,7 @@ async function end(children) {
   }
 }
 
-const child = (program, args, env = {}) => {
+export const child = (program, args, env = {}) => {
   const made = spawn(program, args.map(String), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } })
   made.stderr.resume()
   return made

@@ -5,6 +5,7 @@ import { commitTable } from './bake/commit.mjs'
 import { hitsTables } from './bake/hits.mjs'
 import { bakeBench } from './bake.mjs'
 import { littableBench, loopBench, stateBench } from './cargo.mjs'
+import { cosmosBench } from './cosmos.mjs'
 import { devBench } from './dev.mjs'
 import { engineBench } from './engine.mjs'
 import { everydayBench } from './everyday.mjs'
@@ -32,6 +33,7 @@ const BENCHES = {
   'bake-capsules': capsulesBench,
   'bake-commit': commitTable,
   'bake-hits': () => hitsTables(),
+  cosmos: cosmosBench,
   dev: devBench,
   engine: engineBench,
   // Each of them ends within 20 minutes; all four are the tables of the state store.

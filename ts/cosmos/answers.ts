@@ -3,7 +3,7 @@
 
 import { CoreError } from '../core/error.ts'
 import type { Core } from '../core/port.ts'
-import { readAs, readBytes } from '../core/results.ts'
+import { readAs } from '../core/results.ts'
 import { ENGINE_QUERIES, type EngineSource, engineParams } from './engine-queries.ts'
 import { CODES, invalid, notImplemented, QueryFailure } from './failure.ts'
 import type { Query } from './queries.ts'
@@ -14,7 +14,7 @@ export type Params = Readonly<Record<string, string | readonly string[]>>
 
 /** An answer; `height` is that of the state it is from, where it has one. */
 export interface Answer {
-  readonly body: Uint8Array
+  readonly body: Uint8Array | string
   readonly height: string | undefined
 }
 
@@ -57,22 +57,18 @@ export class Answers {
     this.pageMax = pageMax
   }
 
-  /** An answer in JSON. */
-  async json({ name, source }: Query, params: Params, height: number | undefined): Promise<Answer> {
-    if (source === 'engine') {
-      const query = ENGINE_QUERIES.get(name)
-      if (query === undefined) throw notImplemented()
-      const values = await query.answer(this.engine, engineParams(params))
-      return { body: Buffer.from(JSON.stringify(toJson(query.response, values))), height: undefined }
-    }
-    const given = await readBytes(this.core, 'cosmosRest', { query: name, params: this.bounded(params), ...at(height) }).catch(
-      unknownToCore,
-    )
-    const bytes = Buffer.from(given)
-    const head = JSON_HEAD.exec(bytes.subarray(0, HEAD_BYTES_MAX).toString('latin1'))
-    if (head !== null) return { body: bytes.subarray(head[0].length, -1), height: head[1] }
-    const { code, message, height: of } = JSON.parse(bytes.toString()) as { code: number; message: string; height?: string }
-    throw new QueryFailure(code, message, of)
+  /** An answer in JSON; without a promise where it lies ready in memory. */
+  json({ name, source }: Query, params: Params, height: number | undefined): Promise<Answer> | Answer {
+    if (source === 'engine') return this.jsonOfEngine(name, params)
+    const given = this.core.request('cosmosRest', { query: name, params: this.bounded(params), ...at(height) })
+    return typeof given === 'string' ? jsonAnswer(given) : given.then(jsonAnswer, unknownToCore)
+  }
+
+  private async jsonOfEngine(name: string, params: Params): Promise<Answer> {
+    const query = ENGINE_QUERIES.get(name)
+    if (query === undefined) throw notImplemented()
+    const values = await query.answer(this.engine, engineParams(params))
+    return { body: Buffer.from(JSON.stringify(toJson(query.response, values))), height: undefined }
   }
 
   /** An answer in protobuf. */
@@ -99,6 +95,18 @@ export class Answers {
     if (typeof limit !== 'string' || !/^\d+$/.test(limit) || BigInt(limit) <= BigInt(this.pageMax)) return params
     return { ...params, 'pagination.limit': String(this.pageMax) }
   }
+}
+
+/** The answer in what the core returned, which is not parsed; throws `QueryFailure`. */
+function jsonAnswer(given: Uint8Array | string): Answer {
+  const bytes = typeof given === 'string' ? given : Buffer.from(given)
+  const head = JSON_HEAD.exec(typeof bytes === 'string' ? bytes : bytes.subarray(0, HEAD_BYTES_MAX).toString('latin1'))
+  if (head !== null) {
+    const from = head[0].length
+    return { body: typeof bytes === 'string' ? bytes.slice(from, -1) : bytes.subarray(from, -1), height: head[1] }
+  }
+  const { code, message, height } = JSON.parse(bytes.toString()) as { code: number; message: string; height?: string }
+  throw new QueryFailure(code, message, height)
 }
 
 const at = (height: number | undefined): { readonly height?: number } => (height === undefined ? {} : { height })

@@ -1,5 +1,5 @@
 // REST: paths of the Cosmos SDK's gateways, answers in JSON.
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -7,7 +7,7 @@ import { CoreError } from '../core/error.ts'
 import { applyCors } from '../server/cors.ts'
 import { isAllowedHost } from '../server/hosts.ts'
 import { CHALLENGE } from '../server/unauthorized.ts'
-import { type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
+import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
 import type { Gate } from './gate.ts'
 import { type CosmosMeter, QUERIES, type Query, UNKNOWN_QUERY } from './queries.ts'
@@ -57,13 +57,58 @@ function failureOf(e: unknown, report: RestOptions['report']): QueryFailure {
   return new QueryFailure(CODES.internal, 'internal error')
 }
 
+/** An answer or a failure as it goes over HTTP. */
+interface Written {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | Uint8Array<ArrayBuffer>
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const written = ({ body, height }: Answer): Written => ({
+  status: 200,
+  headers: height === undefined ? JSON_TYPE : { ...JSON_TYPE, [HEIGHT_HEADER]: height },
+  body: typeof body === 'string' ? body : new Uint8Array(body),
+})
+
 /** A failure as the gateways of the SDK write it. */
-function failed(c: Context<Env>, { code, message, height }: QueryFailure): Response {
-  const headers: Record<string, string> = {}
+function failed({ code, message, height }: QueryFailure): Written {
+  const headers: Record<string, string> = { ...JSON_TYPE }
   if (height !== undefined) headers[HEIGHT_HEADER] = height
   if (code === CODES.unauthenticated) headers['www-authenticate'] = CHALLENGE
-  return c.json({ code, message, details: [] }, statusOf(code) as 400, headers)
+  return { status: statusOf(code), headers, body: JSON.stringify({ code, message, details: [] }) }
 }
+
+const toHono = (c: Context<Env>, { status, headers, body }: Written): Response => c.body(body, status as 200, headers)
+
+/** A GET as its URL says it. */
+interface Routed {
+  readonly query: Query
+  readonly params: Params
+}
+
+/** GETs by URL that were routed before, so that they need neither router nor parser again. */
+class RoutedBefore {
+  private readonly byUrl = new Map<string, Routed>()
+
+  get({ method, url, headers }: IncomingMessage): Routed | undefined {
+    return method === 'GET' && headers[HEIGHT_HEADER] === undefined ? this.byUrl.get(url as string) : undefined
+  }
+
+  /** Keeps one; the oldest goes where there are too many. */
+  keep({ url }: IncomingMessage, routed: Routed): Params {
+    if (url !== undefined && url.length <= KEPT_URL_MAX) {
+      const [oldest] = this.byUrl.keys()
+      if (this.byUrl.size >= KEPT_URLS_MAX && oldest !== undefined) this.byUrl.delete(oldest)
+      this.byUrl.set(url, routed)
+    }
+    return routed.params
+  }
+}
+
+/** URLs that are kept, and the length of the longest, in characters. */
+const [KEPT_URLS_MAX, KEPT_URL_MAX] = [256, 512]
 
 /** The path of a query as Hono writes it. */
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
@@ -72,22 +117,20 @@ const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 export function createRest(options: RestOptions): RequestListener {
   const { answers, gate, meter, report } = options
   const app = new Hono<Env>()
+  const before = new RoutedBefore()
   const serve = (query: Query | undefined, read: (c: Context<Env>) => Promise<Params> | Params) => {
     const name = query?.name ?? UNKNOWN_QUERY
     return async (c: Context<Env>): Promise<Response> => {
       try {
         gate.check(gate.clientOf(c.env.incoming), c.req.header('authorization'))
         if (query === undefined) throw notImplemented()
-        const { body, height } = await answers.json(query, await read(c), heightOf(c.req.header(HEIGHT_HEADER)))
+        const answer = await answers.json(query, await read(c), heightOf(c.req.header(HEIGHT_HEADER)))
         meter.query('rest', name, CODES.ok)
-        return c.body(new Uint8Array(body), 200, {
-          'content-type': 'application/json',
-          ...(height === undefined ? {} : { [HEIGHT_HEADER]: height }),
-        })
+        return toHono(c, written(answer))
       } catch (e) {
         const failure = failureOf(e, report)
         meter.query('rest', name, failure.code)
-        return failed(c, failure)
+        return toHono(c, failed(failure))
       }
     }
   }
@@ -100,7 +143,10 @@ export function createRest(options: RestOptions): RequestListener {
     for (const path of query.get ?? [])
       app.get(
         honoPath(path),
-        serve(query, (c) => ({ ...queryParams(c.req.url), ...c.req.param() })),
+        serve(query, (c) => {
+          const params = { ...queryParams(c.req.url), ...c.req.param() }
+          return before.keep(c.env.incoming, { query, params })
+        }),
       )
     if (query.post !== undefined) app.post(query.post, limit, serve(query, bodyParams))
   }
@@ -109,11 +155,38 @@ export function createRest(options: RestOptions): RequestListener {
     serve(undefined, () => ({})),
   )
   const listener = getRequestListener(app.fetch)
+  /** Serves a GET that was routed before. */
+  const serveAgain = ({ query, params }: Routed, request: IncomingMessage, response: ServerResponse): void => {
+    const end = (code: number, { status, headers, body }: Written): void => {
+      meter.query('rest', query.name, code)
+      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+    }
+    const done = (answer: Answer): void => end(CODES.ok, written(answer))
+    const fail = (e: unknown): void => {
+      const failure = failureOf(e, report)
+      end(failure.code, failed(failure))
+    }
+    try {
+      gate.check(gate.clientOf(request), request.headers.authorization)
+      const answer = answers.json(query, params, undefined)
+      if (answer instanceof Promise) answer.then(done, fail)
+      else done(answer)
+    } catch (e) {
+      fail(e)
+    }
+  }
   return (request: IncomingMessage, response) => {
     if (!isAllowedHost(options.allowedHosts, request.headers.host)) {
       const body = JSON.stringify({ code: 7, message: 'invalid host specified (evm.allowed_hosts)', details: [] })
       response.writeHead(403, { 'content-type': 'application/json' }).end(body)
-    } else if (applyCors(options.corsOrigins, request, response)) response.writeHead(204).end()
-    else void listener(request, response)
+      return
+    }
+    if (applyCors(options.corsOrigins, request, response)) {
+      response.writeHead(204).end()
+      return
+    }
+    const known = before.get(request)
+    if (known === undefined) void listener(request, response)
+    else serveAgain(known, request, response)
   }
 }

@@ -39,6 +39,16 @@ pub struct QueryAnswer {
 /// What an answer depends on: block, name, form, request.
 type Key = (B256, String, bool, Vec<u8>);
 
+fn key_of(block: B256, name: &str, input: Input<'_>) -> Key {
+    let request = match input {
+        Input::Protobuf(bytes) => bytes.to_vec(),
+        Input::Params(params) => {
+            params.iter().flat_map(|(name, value)| [name, "\0", value, "\0"]).collect::<String>().into_bytes()
+        }
+    };
+    (block, name.to_owned(), matches!(input, Input::Params(_)), request)
+}
+
 /// Answers that were given last; the oldest goes first.
 #[derive(Debug, Default)]
 pub struct CosmosCache {
@@ -97,16 +107,8 @@ impl Home {
             Ok(view) => view,
             Err(error) => return self.height_not_kept(height, error),
         };
-        let request = match input {
-            Input::Protobuf(bytes) => bytes.to_vec(),
-            Input::Params(params) => params
-                .iter()
-                .flat_map(|(name, value)| [name, "\0", value, "\0"])
-                .collect::<String>()
-                .into_bytes(),
-        };
         let height = view.block.number();
-        let key = (view.block.hash, name.to_owned(), matches!(input, Input::Params(_)), request);
+        let key = key_of(view.block.hash, name, input);
         if let Some(answer) = self.cosmos_cache().get(&key) {
             return Ok(QueryAnswer { height, result: Ok(answer) });
         }
@@ -120,6 +122,13 @@ impl Home {
             Err(QueryError::State(error)) => return Err(error.into()),
         };
         Ok(QueryAnswer { height, result })
+    }
+
+    /// The answer to a query at the head, where it is kept.
+    pub fn kept_cosmos_answer(&self, name: &str, input: Input<'_>) -> Option<QueryAnswer> {
+        let head = self.chain().head();
+        let answer = self.cosmos_cache().get(&key_of(head.hash, name, input))?;
+        Some(QueryAnswer { height: head.height, result: Ok(answer) })
     }
 
     /// A height that there is no state of is the client's mistake; a head without state is the

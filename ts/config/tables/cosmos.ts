@@ -13,7 +13,7 @@ export const COSMOS = {
   'rest.host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the REST listener binds.' }),
   'rest.port': setting({ kind: port, default: 1317, doc: 'Port of REST. 0 takes a free port.' }),
   'rest.max_page': setting({
-    kind: integer(1, 100_000),
+    kind: integer(1, 1000),
     default: 1000,
     unit: 'entries',
     doc: 'Most entries of one page over REST (pagination.limit); a longer one is shortened, and next_key says where the next begins.',

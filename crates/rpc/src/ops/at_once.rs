@@ -1,7 +1,7 @@
 //! Short reads that are answered on the caller's thread: what they need lies in memory. No disk is waited for, and no other
 //! thread is woken, which takes many times as long as the read itself.
 
-use super::{Answer, chain, quantity, state};
+use super::{Answer, chain, cosmos, quantity, state};
 use crate::Request;
 use hearth_chain::StateAt;
 use hearth_home::{BlockNumber, BlockRef, Home};
@@ -36,6 +36,7 @@ fn answer(home: &Home, request: &Request) -> Option<Answer> {
             let account = state.account_in_memory(address)?;
             Some(state::code_text(&state.code_in_memory(&account.code_hash)?))
         }
+        Request::Cosmos(request) => cosmos::at_once(home, request),
         _ => None,
     }
 }

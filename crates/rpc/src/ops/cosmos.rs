@@ -4,17 +4,17 @@ use super::{Answer, null, short};
 use crate::request::CosmosRequest;
 use alloy_eips::eip2718::Encodable2718 as _;
 use alloy_primitives::hex;
-use hearth_cosmos::{
-    bech32,
-    query::{Input, Params},
-    sha256,
-};
+use hearth_cosmos::{bech32, query::Input, sha256};
 use hearth_home::{Home, JsonWriter, NodeError, QueryAnswer};
 
 pub(super) fn answer(home: &Home, request: CosmosRequest) -> Answer {
     match request {
-        CosmosRequest::CosmosQuery { path, data, height } => in_protobuf(home, &path, &data, height),
-        CosmosRequest::CosmosRest { query, params, height } => in_json(home, &query, &params, height),
+        CosmosRequest::CosmosQuery { path, data, height } => {
+            in_protobuf(&home.cosmos_query(path.trim_start_matches('/'), Input::Protobuf(&data), height)?)
+        }
+        CosmosRequest::CosmosRest { query, params, height } => {
+            in_json(&home.cosmos_query(&query, Input::Params(&params), height)?)
+        }
         CosmosRequest::CosmosTxOf { hash } => {
             let Some((block, index)) = home.chain().ledger().transaction(&hash)? else { return null() };
             let Some(transaction) = block.block.body.transactions.get(index) else { return null() };
@@ -32,10 +32,22 @@ pub(super) fn answer(home: &Home, request: CosmosRequest) -> Answer {
     }
 }
 
-fn in_protobuf(home: &Home, path: &str, data: &[u8], height: Option<u64>) -> Answer {
-    let QueryAnswer { height, result } =
-        home.cosmos_query(path.trim_start_matches('/'), Input::Protobuf(data), height)?;
-    let (code, log, value) = match &result {
+/// The answer to a query at the head, where it is kept.
+pub(super) fn at_once(home: &Home, request: &CosmosRequest) -> Option<Answer> {
+    match request {
+        CosmosRequest::CosmosQuery { path, data, height: None } => {
+            let answer = home.kept_cosmos_answer(path.trim_start_matches('/'), Input::Protobuf(data))?;
+            Some(in_protobuf(&answer))
+        }
+        CosmosRequest::CosmosRest { query, params, height: None } => {
+            Some(in_json(&home.kept_cosmos_answer(query, Input::Params(params))?))
+        }
+        _ => None,
+    }
+}
+
+fn in_protobuf(QueryAnswer { height, result }: &QueryAnswer) -> Answer {
+    let (code, log, value) = match result {
         Ok(value) => (0, "", value.as_slice()),
         Err((status, message)) => (*status as u32, message.as_str(), &[][..]),
     };
@@ -49,11 +61,10 @@ fn in_protobuf(home: &Home, path: &str, data: &[u8], height: Option<u64>) -> Ans
     Ok(w.into_bytes())
 }
 
-fn in_json(home: &Home, query: &str, params: &Params, height: Option<u64>) -> Answer {
-    let QueryAnswer { height, result } = home.cosmos_query(query, Input::Params(params), height)?;
+fn in_json(QueryAnswer { height, result }: &QueryAnswer) -> Answer {
     let mut w = JsonWriter::with_capacity(128 + result.as_ref().map_or(0, |body| body.len()));
     w.begin_object();
-    match &result {
+    match result {
         Ok(body) => {
             w.key("code").raw("0");
             w.key("height").string(&height.to_string());
