@@ -5,8 +5,8 @@ use crate::{
     answer::{Answer, guarded, on_thread, promise},
 };
 use hearth_node::{
-    Asker, BakedAsk, ByteStream, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request, TraceOf,
-    TraceOrigin, TraceRequest,
+    ByteStream, CachedTraceKey, Caller, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request,
+    TraceOf, TraceOrigin, TraceRequest,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -138,7 +138,7 @@ impl NativeNode {
         let (settle, promise) = promise::<Answer>(env)?;
         match Request::from_json(json.as_bytes()) {
             Ok(request) => {
-                let asker = Asker { client: client.into(), ..Asker::default() };
+                let asker = Caller { client: client.into(), ..Caller::default() };
                 self.node.spawn_for(request, &asker, Some(ticket as u64), move |result| {
                     settle.with(result.into())
                 });
@@ -232,7 +232,7 @@ impl NativeNode {
         };
         let over_bytes = if gzip_over >= 0.0 { gzip_over as u64 } else { u64::MAX };
         let envelope = Envelope { head: head.into_bytes(), tail: tail.into_bytes(), over_bytes };
-        let ready = BakedAsk::named(of, &named, &tracer)
+        let ready = CachedTraceKey::named(of, &named, &tracer)
             .and_then(|ask| self.node.ready(&ask, &envelope, &mut into))
             .filter(|ready| ready.bytes < READY_PACKED as usize);
         let Some(ready) = ready else { return -1 };
@@ -251,7 +251,7 @@ impl NativeNode {
     ) -> NativeStream {
         let source = match TraceRequest::from_json(json.as_bytes()) {
             Ok(request) => {
-                let asker = Asker::now(client.as_deref());
+                let asker = Caller::now(client.as_deref());
                 Source::Stream(self.node.stream(request, &asker, envelope.map(Into::into)))
             }
             Err(error) => Source::Refused(Mutex::new(Some(error))),

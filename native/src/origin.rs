@@ -1,7 +1,7 @@
 //! The origin of a fork: requests of core threads reach a JavaScript function, and its answers
 //! return by request number.
 
-use hearth_node::{Asking, Fetch};
+use hearth_node::{Fetch, OriginFetcher};
 use napi::{
     Status,
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode, UnknownReturnValue},
@@ -33,10 +33,10 @@ type Function = ThreadsafeFunction<String, UnknownReturnValue, String, Status, f
 /// [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
 #[napi]
 pub struct NativeOrigin {
-    asking: Arc<Asker>,
+    asking: Arc<Caller>,
 }
 
-struct Asker {
+struct Caller {
     function: Function,
     next: AtomicU32,
     waiting: Mutex<HashMap<u32, Option<Result<String, String>>>>,
@@ -50,7 +50,7 @@ impl NativeOrigin {
     #[napi(constructor, catch_unwind, ts_args_type = "ask: (request: string) => void")]
     pub fn new(ask: Function) -> Self {
         let (next, waiting, answered) = Default::default();
-        Self { asking: Arc::new(Asker { function: ask, next, waiting, answered }) }
+        Self { asking: Arc::new(Caller { function: ask, next, waiting, answered }) }
     }
 
     /// The results of a request, as a JSON array. Dropped if the request is no longer waiting.
@@ -68,12 +68,12 @@ impl NativeOrigin {
 
 impl NativeOrigin {
     /// The fetcher for the node's configuration.
-    pub(crate) fn asking(&self) -> Asking {
-        Asking(self.asking.clone())
+    pub(crate) fn asking(&self) -> OriginFetcher {
+        OriginFetcher(self.asking.clone())
     }
 }
 
-impl Asker {
+impl Caller {
     fn settle(&self, id: u32, answer: Result<String, String>) {
         if let Some(slot) = self.waiting.lock().get_mut(&id) {
             *slot = Some(answer);
@@ -82,7 +82,7 @@ impl Asker {
     }
 }
 
-impl Fetch for Asker {
+impl Fetch for Caller {
     fn fetch(&self, requests: String, timeout: Duration) -> Result<String, String> {
         let deadline = Instant::now() + timeout + GRACE;
         let id = self.next.fetch_add(1, Relaxed);
@@ -108,7 +108,7 @@ impl Fetch for Asker {
     }
 }
 
-impl fmt::Debug for Asker {
+impl fmt::Debug for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Asker")
     }

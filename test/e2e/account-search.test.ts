@@ -61,7 +61,7 @@ describe('pages of an account', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('tile its transactions from the newest down and from the oldest up', async () => {
+  it('tile its transactions downwards and upwards', async () => {
     for (const size of [1, 2, 7, 1000]) {
       const down: string[] = []
       for (let block = 0, ended = false; !ended; ) {
@@ -87,7 +87,7 @@ describe('pages of an account', () => {
     expect((await dev.call<Page>('ots_searchTransactionsBefore', INNER, 0, 1)).txs.map(({ hash }) => hash)).toEqual(inner.slice(0, 3))
   })
 
-  it('have transactions and receipts as eth_* has them, with the time of the block', async () => {
+  it('have transactions and receipts as eth_* has them', async () => {
     const page = await dev.call<Page>('ots_searchTransactionsBefore', INNER, 0, 5)
     const [newest] = inner
     expect(page.txs[0]).toEqual(await dev.call('eth_getTransactionByHash', newest))
@@ -143,7 +143,7 @@ describe('pages of an account', () => {
 })
 
 describe('the address index', () => {
-  it('says that it is off, and is built in the background once it is on', async () => {
+  it('reports that it is off, and is built once it is on', async () => {
     const home = tempHome()
     try {
       const off = await startNode(['dev', '--home', home, '--evm.address_index=false', '--evm.max_trace_filter_blocks=100'])
@@ -220,7 +220,7 @@ describe('methods of both namespaces', () => {
     'trace_transaction trace_replayTransaction trace_get ots_getInternalOperations ots_getTransactionError ots_traceTransaction'.split(' ')
   const rest = (method: string): unknown[] => ({ trace_replayTransaction: [['trace']], trace_get: [['0x0']] })[method] ?? []
 
-  it.each(HASHED)('%s answers null for a hash that is not known, and refuses what is none', async (method) => {
+  it.each(HASHED)('%s answers null for an unknown hash, refuses invalid ones', async (method) => {
     expect(await dev.call(method, `0x${'12'.repeat(32)}`, ...rest(method))).toBeNull()
     for (const wrong of ['0x12', 7, null, {}, `0x${'zz'.repeat(32)}`, hash.slice(2)])
       expect((await dev.refused(method, wrong, ...rest(method))).code, JSON.stringify(wrong)).toBe(-32602)

@@ -24,7 +24,7 @@ afterAll(() => {
 })
 
 describe('hearth bake', () => {
-  it('bakes a range of a home, leaves what is baked, and the node serves it', async () => {
+  it('bakes a range, skips baked blocks, and the node serves it', async () => {
     const { home, hashes } = await unbaked(6)
     const first = hearth(['bake', '--home', home, '--from', '2', '--to', '0x4', '--json', ALL_TRACERS])
     expect([first.status, first.stderr]).toEqual([0, ''])
@@ -69,7 +69,7 @@ describe('hearth bake', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('refuses heights that are not there, and settings that cannot be', async () => {
+  it('refuses unknown heights, and impossible settings', async () => {
     const { home } = await unbaked(2)
     const refused = (...args: string[]) => {
       const { status, stderr } = hearth(['bake', '--home', home, ...args])
@@ -93,7 +93,7 @@ describe('hearth bake', () => {
 })
 
 describe('hearth import', () => {
-  it('never bakes, and what it brought is baked by the next start only from there on', async () => {
+  it('never bakes; the next start bakes its blocks from there on', async () => {
     const { home } = await unbaked(4)
     const chain = path.join(home, 'chain.rlp')
     expect(hearth(['export', '--home', home, chain]).status).toBe(0)

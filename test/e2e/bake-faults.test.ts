@@ -45,7 +45,7 @@ const filesOf = (dir: string): string[] =>
     .map((e) => path.join(e.parentPath, e.name))
 
 describe('kill -9 while baking', () => {
-  it('serves no torn trace, loses none that was there, and goes on baking', async () => {
+  it('serves no torn trace, loses no whole one, and bakes on', async () => {
     const home = freshHome()
     let blocks = 0
     for (const wait of [0, 30, 120]) {
@@ -108,7 +108,7 @@ describe('a cache that is damaged', () => {
 })
 
 describe('a chain that goes back', () => {
-  it('serves nothing of the blocks that left it, also where they were being baked, and bakes those in their place', async () => {
+  it('serves only blocks of the chain, and bakes the new ones', async () => {
     const home = freshHome()
     const first = await startDev(home, ...BAKING, ALL_TRACERS)
     const sender = new Sender(first)
@@ -145,7 +145,7 @@ function small(dir: string, bytes: number): (() => void) | undefined {
 }
 
 describe('a full disk', () => {
-  it('stops baking with a metric and a line, the node goes on; it resumes when there is room', async () => {
+  it('stops on a full disk with a metric, and resumes', async () => {
     const home = freshHome()
     const cache = path.join(home, 'data/trace_db')
     const unmount = small(cache, 4 << 20)

@@ -42,8 +42,8 @@ const WORK_LEFT_MS = 12_000
  */
 const live = (tracer: string): object => ({ tracer, tracerConfig: {} })
 
-describe('rule 1: each committed block is executed again with each tracer, and the results are stored', () => {
-  it('every trace of every new block is there, equal to the live one', async () => {
+describe('rule 1: each commit is executed with each tracer and stored', () => {
+  it('every trace of every new block exists, equal to live', async () => {
     const node = await start(freshHome(), ...BAKING, ALL_TRACERS)
     const hashes = await new Sender(node).scene()
     await allBaked(node, hashes.length)
@@ -81,7 +81,7 @@ describe('rule 1: each committed block is executed again with each tracer, and t
     }
   })
 
-  it('a tracer that is added later is baked for the heights of before, by one start alone', async () => {
+  it('a later tracer is baked for earlier heights by one start', async () => {
     const home = freshHome()
     const first = await start(home, ...BAKING)
     const hashes = await new Sender(first).scene()
@@ -94,7 +94,7 @@ describe('rule 1: each committed block is executed again with each tracer, and t
   })
 })
 
-describe('rule 2: the three methods are served on a hit, and live otherwise', () => {
+describe('rule 2: three methods are served on a hit, live otherwise', () => {
   it('blocks of before baking was enabled, and later ones', async () => {
     const home = freshHome()
     const before = await start(home, '--state-commit.flatkv.fsync=none')
@@ -118,8 +118,8 @@ describe('rule 2: the three methods are served on a hit, and live otherwise', ()
   })
 })
 
-describe('rule 3: eligible are three tracers without tracerConfig, while baking is enabled', () => {
-  it('any tracerConfig makes a request live, other members do not; a tracer that is not baked is live', async () => {
+describe('rule 3: three tracers without tracerConfig are eligible', () => {
+  it('any tracerConfig is live, as is a tracer that is not baked', async () => {
     const home = freshHome()
     const node = await start(home, ...BAKING)
     const [, hash = '0x'] = await new Sender(node).scene()
@@ -144,10 +144,10 @@ describe('rule 3: eligible are three tracers without tracerConfig, while baking 
   })
 })
 
-describe('beyond rule 1: parityTracer is baked where its own setting says so', () => {
+describe('beyond rule 1: parityTracer is baked by its own setting', () => {
   const PARITY = '--evm.trace_bake_further_tracers=parityTracer'
 
-  it('trace_transaction, trace_block and the tracer itself are hits, equal to live traces', async () => {
+  it('trace_* and the tracer itself are hits, equal to live', async () => {
     const home = freshHome()
     const node = await start(home, ...BAKING, PARITY)
     const hashes = await new Sender(node).scene()
@@ -201,8 +201,8 @@ describe('beyond rule 1: parityTracer is baked where its own setting says so', (
   })
 })
 
-describe('beyond rule 3: the most used options are baked too where their own setting says so', () => {
-  it('a tracerConfig that means what is baked is a hit, any other one is live', async () => {
+describe('beyond rule 3: common options are baked by their setting', () => {
+  it('an equivalent tracerConfig is a hit, any other is live', async () => {
     const home = freshHome()
     const node = await start(home, ...BAKING, ALL_TRACERS, '--evm.trace_bake_canonical_configs=true')
     const hashes = await new Sender(node).scene()
@@ -253,8 +253,8 @@ describe('rule 4: struct logs, JavaScript and other tracers are live', () => {
   })
 })
 
-describe('rule 5: a full queue drops heights and never holds a commit up', () => {
-  it('dropped blocks are served live, and baked when the worker has time', async () => {
+describe('rule 5: a full queue drops heights, never delays a commit', () => {
+  it('dropped blocks are live, and baked when there is time', async () => {
     const node = await start(freshHome(), ...BAKING, '--evm.trace_bake_queue_size=1')
     const sender = new Sender(node)
     let slow: Hex = '0x'
@@ -281,7 +281,7 @@ describe('rule 5: a full queue drops heights and never holds a commit up', () =>
 })
 
 describe('rule 6: with a window older blocks go', () => {
-  it('a height is served while it is not below the head minus the window', async () => {
+  it('a height is served from the head minus the window on', async () => {
     const home = freshHome()
     const before = await start(home, '--state-commit.flatkv.fsync=none')
     await new Sender(before).transfers(6)
@@ -310,7 +310,7 @@ describe('rule 6: with a window older blocks go', () => {
   })
 })
 
-describe('rule 7: the cache is flushed on a clean stop, whatever is being baked', () => {
+describe('rule 7: a clean stop flushes the cache, even while baking', () => {
   it('bakes under way are given up, and made by the next start', async () => {
     const home = freshHome()
     const settings = [...BAKING, ALL_TRACERS, '--evm.trace_bake_timeout=60s']
@@ -349,8 +349,8 @@ describe('rule 7: the cache is flushed on a clean stop, whatever is being baked'
   })
 })
 
-describe('rule 7: the cache is flushed on a clean stop, and takes room on disk', () => {
-  it('after a restart everything is there and nothing is baked again', async () => {
+describe('rule 7: a clean stop flushes the cache to disk', () => {
+  it('after a restart everything exists, nothing is baked again', async () => {
     const home = freshHome()
     const first = await start(home, ...BAKING, ALL_TRACERS)
     const hashes = await new Sender(first).scene()

@@ -40,7 +40,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('heights before the first block', (
     expect(samples.get(`evmrpc_request_latency_seconds_count{${labels}}`)).toBe(1)
   })
 
-  it('the block after the last one is not there, which is no such error', async () => {
+  it('the block after the head is absent, which is no such error', async () => {
     expect((await rpc(node.url, 'eth_getBlockByNumber', [`0x${(FIRST + 1).toString(16)}`, false])).result).toBeNull()
   })
 })

@@ -132,7 +132,7 @@ describe('capsules', () => {
     await same(copy)
   })
 
-  it('a home that began with the state of a height has those of the blocks behind it', async () => {
+  it('a home from the state of a height has later capsules', async () => {
     const state = at('state')
     done(['db', 'export', '--home', home, '--height', '3', state])
     const fresh = at('fresh')

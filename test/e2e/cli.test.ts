@@ -79,7 +79,7 @@ describe('hearth', () => {
     expect([r.status, r.stderr]).toEqual([2, message])
   })
 
-  it('start on an empty home says what to do, with its own exit code', () => {
+  it('start on an empty home explains it, with its own exit code', () => {
     const r = hearth(['start', '--home', path.join(dir, 'empty'), '--port=0', '--evm.ws_port=0', '--metrics.port=0'])
     expect(r.status).toBe(3)
     expect(r.stderr).toMatch(/^error: .*hearth (import|init|dev)/)
@@ -98,7 +98,7 @@ describe('hearth', () => {
     }
   })
 
-  it('init makes a settings file that holds; config checks, prints and compares', () => {
+  it('init makes a valid settings file; config inspects it', () => {
     const home = path.join(dir, 'h')
     expect(hearth(['init', '--home', home]).status).toBe(0)
     const file = path.join(home, 'config', 'node.toml')
@@ -149,7 +149,7 @@ describe('hearth', () => {
     ])
   })
 
-  it('a home made by import or dev has the same file, and keeps its own', async () => {
+  it('a home by import or dev has the same file, and keeps its own', async () => {
     const dev = path.join(dir, 'made-by-dev')
     const node = await startNode(['dev', '--home', dev])
     expect(await node.stop()).toBe(0)
@@ -171,7 +171,7 @@ describe('hearth', () => {
     expect(fs.existsSync(path.join(dir, 'typo'))).toBe(false)
   })
 
-  it('a file of an earlier version holds, and is rewritten on demand', () => {
+  it('an earlier file is valid, and is upgraded on demand', () => {
     const home = path.join(dir, 'old')
     const file = path.join(home, 'config', 'node.toml')
     fs.mkdirSync(path.dirname(file), { recursive: true })

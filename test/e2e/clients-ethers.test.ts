@@ -89,7 +89,7 @@ describe('ethers against hearth dev', () => {
     p.destroy()
   })
 
-  it('hears of blocks, pending transactions and logs over WebSocket', async () => {
+  it('receives blocks, pending transactions, logs by WebSocket', async () => {
     const ws = new WebSocketProvider(node.ws, 31_337)
     const heard = { blocks: [] as number[], logs: [] as bigint[], pending: [] as string[] }
     await ws.on('block', (number: number) => heard.blocks.push(number))

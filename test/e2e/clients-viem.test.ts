@@ -31,7 +31,7 @@ describe('viem against hearth dev', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('wallet: addresses, messages, typed data, signed transactions of the node\u2019s own accounts', async () => {
+  it('wallet: addresses, messages, typed data, signed transactions', async () => {
     const client = wallet()
     expect((await client.getAddresses())[0]).toBe(owner)
     expect((await client.requestAddresses()).length).toBe(10)
@@ -157,7 +157,7 @@ describe('viem against hearth start', () => {
     expect(await run(httpClient(node.url), site)).toEqual(want(site))
   })
 
-  it('wallet: has no accounts, and sends nothing, for the node makes no blocks', async () => {
+  it('wallet: has no accounts, sends nothing without blocks', async () => {
     const client = wallet()
     expect(await client.getAddresses()).toEqual([])
     await expect(client.sendTransaction({ to: other, value: 1n, gas: 21_000n })).rejects.toThrow(/unknown account/)

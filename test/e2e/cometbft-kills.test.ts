@@ -119,7 +119,7 @@ describe.skipIf('missing' in found)('four validators and a follower', () => {
   }
 
   it(
-    'lose nothing that was acknowledged and have equal blocks, whoever is killed',
+    'lose nothing acknowledged and have equal blocks after kills',
     async () => {
       const args = ['--validators', '4', '--followers', '1', '--chain-id', String(CHAIN), '--dev-accounts', '5']
       nodes = makeNetwork(path.join(dir, 'net'), (found as { program: string }).program, BASE_PORT, args)

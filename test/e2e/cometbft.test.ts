@@ -79,7 +79,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       await node.reaches(2)
     })
 
-    it('makes blocks whose hash is the app hash of CometBFT, linked both ways', async () => {
+    it('makes blocks whose hash is CometBFT’s app hash', async () => {
       const at = await node.receipt(await send())
       await node.reaches(at + 1)
       const [block, before] = [await node.block(at), await node.block(at - 1)]
@@ -95,7 +95,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       expect(Number(finalized?.number)).toBeGreaterThanOrEqual(Number(latest?.number))
     })
 
-    it('takes transactions through the RPC of CometBFT, with its mempool of this version', async () => {
+    it('takes transactions through CometBFT’s RPC and its mempool', async () => {
       const raw = await transfer(CHAIN, 0, nonce++)
       const { code, hash } = await node.comets<{ code: number; hash: string }>(`broadcast_tx_sync?tx=${raw}`)
       expect(code).toBe(0)
@@ -115,7 +115,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       expect(garbage).toMatchObject({ code: 1, codespace: 'evm' })
     })
 
-    it('says how it is: eth_syncing, net_peerCount, /ready, hearth status', async () => {
+    it('reports its state: eth_syncing, /ready, hearth status', async () => {
       expect(await node.ask('eth_syncing')).toBe(false)
       expect(await node.ask('net_peerCount')).toBe('0x0')
       expect(await node.ready()).toMatchObject({ status: 200 })
@@ -128,7 +128,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       expect(text).toMatch(/^voting power +10$/m)
     })
 
-    it('is answered by blocks after its CometBFT, Hearth, or both are killed', async () => {
+    it('makes blocks again after kills of CometBFT, Hearth or both', async () => {
       for (const whom of ['cometbft', 'hearth', 'both']) {
         const hash = await send()
         const [engine, before] = [node.engine as number, await node.height()]
@@ -148,7 +148,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       }
     })
 
-    it('goes back with hearth db rollback, and CometBFT replays to the same blocks', async () => {
+    it('rolls back, and CometBFT replays to the same blocks', async () => {
       await node.receipt(await send())
       const [head, before] = [await node.height(), await node.block('latest')]
       expect(await node.end()).toBe(0)
@@ -159,7 +159,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       expect((await node.block(Number(before.number))).hash).toBe(before.hash)
     })
 
-    it('replays from the genesis to the same blocks where its data is removed', async () => {
+    it('replays from the genesis if its data is removed', async () => {
       const before = await node.block('latest')
       expect(await node.end()).toBe(0)
       const genesis = path.join(dir, 'genesis.json')
@@ -173,7 +173,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       expect((await node.block(Number(before.number))).hash).toBe(before.hash)
     })
 
-    it('is backed up without the key of the validator unless that is asked for', () => {
+    it('is backed up without the validator key by default', () => {
       const backup = (...more: string[]): string => {
         const made = hearth(['backup', '--home', home, '--to', path.join(dir, 'backups'), '--json', ...more])
         expect(made.status, made.stderr).toBe(0)
@@ -189,7 +189,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       }
     })
 
-    it('does not start with baking, a second CometBFT, a port that is taken, a missing program or a socket path that is too long', async () => {
+    it('does not start with a conflicting set-up', async () => {
       expect(await node.end()).toBe(0)
       const refused = async (said: RegExp, ...more: string[]): Promise<void> => {
         node.log = ''
@@ -245,7 +245,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       }
     })
 
-    it('stays up and names the rollback where the data of CometBFT is older than its own', async () => {
+    it('stays up and names the rollback if CometBFT is behind', async () => {
       const head = await node.end().then(() => lastHeight)
       fs.rmSync(file('data'), { recursive: true })
       fs.cpSync(older, file('data'), { recursive: true })
@@ -278,7 +278,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       await Promise.all(nodes.map((node) => node.reaches(2)))
     })
 
-    it('gives receipts on all nodes for transactions that any of them got', async () => {
+    it('has receipts on all nodes for transactions sent to any', async () => {
       const hashes = await Promise.all(nodes.map(async (node, i) => node.ask<Hex>('eth_sendRawTransaction', await transfer(CHAIN, i, 0))))
       const places = await Promise.all(nodes.map((node) => Promise.all(hashes.map((hash) => node.receipt(hash)))))
       expect(new Set(places.map(String)).size).toBe(1)
@@ -370,7 +370,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       for (const pid of engines) expect(spawnSync('ps', ['-p', String(pid)]).status).not.toBe(0)
     })
 
-    it('exports a chain that another home imports under the rules of CometBFT', () => {
+    it('exports a chain that another home imports by its rules', () => {
       const [one] = nodes as [NetworkNode]
       const [file, again, home] = ['chain.rlp', 'again.rlp', 'imported'].map((name) => path.join(dir, name)) as [string, string, string]
       expect(hearth(['export', '--home', one.home, file]).status).toBe(0)
@@ -381,7 +381,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
     })
   })
 
-  it('makes a network of a chain that was imported, which goes on after its head', async () => {
+  it('makes a network of an imported chain, which continues', async () => {
     // Blocks of a development node, imported as those of any chain.
     const dev = await startNode(['dev', '--home', path.join(dir, 'dev'), '--dev.chain_id', String(CHAIN)])
     const hashes = await Promise.all(

@@ -98,7 +98,7 @@ describe('without a node', () => {
     })
   })
 
-  it('rollback takes the chain back, and importing again gives the same root', () => {
+  it('rollback, and importing again gives the same root', () => {
     const copy = at('rolled')
     fs.cpSync(home, copy, { recursive: true })
     expect(run(['db', 'rollback', '--to', String(BLOCKS + 1)], copy)).toMatchObject({
@@ -119,7 +119,7 @@ describe('without a node', () => {
     expect([report.found, headOf(report.head)]).toEqual([0, theHead()])
   })
 
-  it('a damaged database is set aside and made again, from a snapshot or from the ledger', () => {
+  it('a damaged database is set aside and rebuilt', () => {
     const copy = at('damaged')
     fs.cpSync(home, copy, { recursive: true })
     const current = path.join(copy, 'data', 'state', 'db', 'CURRENT')
@@ -176,7 +176,7 @@ describe('without a node', () => {
 })
 
 describe('beside a node', () => {
-  it('what reads uses the newest snapshot and says so, what changes refuses and names the process', async () => {
+  it('reads use the newest snapshot, changes are refused', async () => {
     const copy = at('running')
     fs.cpSync(home, copy, { recursive: true })
     expect(done<{ head: StateHead }>(['db', 'rollback', '--to', '40'], copy).head.height).toBe(40)
@@ -209,7 +209,7 @@ describe('beside a node', () => {
     }
   })
 
-  it('a backup is a home: restored it has the same root, and the next one links what is sealed', async () => {
+  it('a backup is a home: same root, sealed files are linked', async () => {
     const first = path.join(at('backups'), fs.readdirSync(at('backups'))[0] as string)
     const restored = at('restored')
     fs.cpSync(first, restored, { recursive: true })

@@ -99,7 +99,7 @@ describe('hearth db', () => {
     expect(hearth(['db', 'scrub', '--table', 'blocks', '--home', home]).stdout).toMatch(/^blocks: sound \(\d+ segments, 61 records, /)
   })
 
-  it('reads beside a node that runs, and refuses to change anything, with its process', async () => {
+  it('reads while a node runs, and refuses changes with its pid', async () => {
     const node = await startNode(['start', '--home', home])
     try {
       expect(db<TableInfo[]>('table-info', '--table', 'blocks').report[0]).toMatchObject({ records: BLOCKS + 1 })
@@ -116,7 +116,7 @@ describe('hearth db', () => {
     }
   })
 
-  it('tells of a flipped bit with its file, and of the rest that it is sound', () => {
+  it('reports a flipped bit with its file, and the rest as sound', () => {
     const name = segments('receipts')[2] as string
     const file = path.join(ledger, 'receipts', name)
     const bytes = fs.readFileSync(file)
@@ -138,7 +138,7 @@ describe('hearth db', () => {
     expect(db<ScrubReport[]>('scrub').status).toBe(0)
   })
 
-  it('spreads over further folders, and brings all back into those that it is told', () => {
+  it('spreads over further folders, and brings all back', () => {
     const further = path.join(dir, 'volume')
     const chain = path.join(dir, 'chain.rlp')
     const settings = [...SETTINGS, `--littable.extra_roots=${further}`]
@@ -155,7 +155,7 @@ describe('hearth db', () => {
     expect(report.map(({ records, damaged }) => [records, damaged])).toEqual(RECORDS.map((records) => [records, 0]))
   })
 
-  it('prunes whole segments below a height, and reads below it say so', async () => {
+  it('prunes whole segments below a height, reads then fail', async () => {
     const before = db<TableInfo[]>('table-info', '--table', 'receipts').report[0] as TableInfo
     const { status, report } = db<PruneReport>('prune', '--table', 'receipts', '--below', '20')
     expect([status, report.floor]).toEqual([0, 20])

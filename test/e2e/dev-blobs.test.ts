@@ -54,7 +54,7 @@ async function carrying(blobs: readonly Hex[], to = dev): Promise<Hex> {
 }
 
 describe('blobs', () => {
-  it('come back by transaction and by versioned hash, waiting and mined', async () => {
+  it('return by transaction and versioned hash, pending or mined', async () => {
     await dev.call('evm_setAutomine', false)
     const hash = await dev.call<Hex>('eth_sendRawTransaction', await carrying(BLOBS))
     expect(await dev.call('anvil_getBlobsByTransactionHash', hash)).toEqual(BLOBS)
@@ -66,7 +66,7 @@ describe('blobs', () => {
     for (const [i, versioned] of HASHES.entries()) expect(await dev.call('anvil_getBlobByHash', versioned)).toBe(BLOBS[i])
   })
 
-  it('are null after a restart, which keeps their transaction, its block and its hashes', async () => {
+  it('are null after a restart; their transaction stays', async () => {
     const home = tempHome()
     const first = await startDev(['--home', home])
     const hash = await new Calls(first.url).call<Hex>('eth_sendRawTransaction', await carrying(BLOBS, new Calls(first.url)))

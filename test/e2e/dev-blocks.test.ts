@@ -183,7 +183,7 @@ describe('snapshots', () => {
     expect([await dev.height(), await dev.balance(TO)]).toEqual([0, 0n])
   })
 
-  it('leave traces right: of blocks before, after, and of a block that was made twice', async () => {
+  it('leave traces right: of earlier, later and repeated blocks', async () => {
     await dev.call('anvil_setCode', STORER, STORE)
     await dev.call('anvil_setStorageAt', STORER, '0x0', `0x${'00'.repeat(31)}01`)
     const first = await dev.send(ALICE, STORER, { data: `0x${'00'.repeat(31)}02`, gas: '0x186a0' })

@@ -44,7 +44,7 @@ for (const name of nodesBeside('anvil', 'the chain id')) {
       await node?.stop()
     })
 
-    test('holds at once for requests and calls, and outlives snapshots and resets', async () => {
+    test('holds at once, and outlives snapshots and resets', async () => {
       expect(await dev.call('anvil_setChainId', SECOND)).toBeNull()
       expect([await dev.call('eth_chainId'), await dev.call('net_version'), await told(dev)]).toEqual([hex(SECOND), '1234', SECOND])
       expect(await dev.call('anvil_nodeInfo')).toMatchObject({ environment: { chainId: SECOND } })
@@ -123,7 +123,7 @@ describe('a chain whose id changes', () => {
     }
   })
 
-  it('signs with the new id, and sends in the name of others with it', async () => {
+  it('signs with the new id, for impersonated accounts too', async () => {
     await dev.call('anvil_setChainId', THIRD)
     const signed = await dev.call<{ raw: Hex }>('eth_signTransaction', { from: ALICE, to: BOB, gas: '0x5208' })
     expect(parseTransaction(signed.raw).chainId).toBe(THIRD)
@@ -144,7 +144,7 @@ describe('a chain whose id changes', () => {
     expect(await told(dev, 'pending')).toBe(THIRD)
   })
 
-  it('drops what waits for another id, also where a snapshot brings it back', async () => {
+  it('drops transactions of another id, also from a snapshot', async () => {
     await dev.call('anvil_setChainId', FIRST)
     await dev.call('evm_setAutomine', false)
     const waits = await keep()
@@ -162,7 +162,7 @@ describe('a chain whose id changes', () => {
     expect((await dev.refused('anvil_reorg', 1, [[raw, 0]])).message).toBe(`invalid chain id for signer: have ${FIRST} want ${SECOND}`)
   })
 
-  it('has an id of its own as a fork, also of a chain whose id had changed', async () => {
+  it('has its own id as a fork, also of a chain with a new id', async () => {
     await dev.call('anvil_setChainId', FIRST)
     await keep()
     await dev.call('anvil_setChainId', SECOND)

@@ -82,7 +82,7 @@ describe('the console', () => {
     expect(await printed(address)).toMatch(new RegExp(`made contract ${address}\n`))
   })
 
-  it('prints the reason of a failure and the innermost frame that it came from', async () => {
+  it('prints the reason of a failure and its innermost frame', async () => {
     const inner = await deploy(reverts(error('the inner one refuses')))
     const outer = await deploy(passesOn(inner))
     const { hash, text } = await shown({ to: outer, data: '0xa9059cbb' })
@@ -91,7 +91,7 @@ describe('the console', () => {
     expect(text).toContain(`  in CALL to ${inner.toLowerCase()}, 1 call deep\n`)
   })
 
-  it('prints the meaning of a panic, the selector of an error of the contract, and what the EVM says', async () => {
+  it('prints panics, contract errors by selector, and EVM errors', async () => {
     const panic = await deploy(reverts(encodeErrorResult({ abi: parseAbi(['error Panic(uint256)']), args: [0x12n] })))
     expect((await shown({ to: panic })).text).toContain('failed: execution reverted: panic 0x12: division or modulo by zero\n')
     const custom = await deploy(reverts('0xdeadbeef'))
@@ -124,7 +124,7 @@ describe('the console', () => {
     expect(node.log()).toContain(hash)
   })
 
-  it('judges a transaction by when it was mined, however fast it is switched', async () => {
+  it('judges a transaction by when it was mined', async () => {
     const send = async (): Promise<string> =>
       (await result('eth_sendTransaction', [{ from: accounts[0], to: accounts[1], value: '0x1' }])) as string
     const [loud, silent]: [string[], string[]] = [[], []]
@@ -142,13 +142,13 @@ describe('the console', () => {
 })
 
 describe('a send', () => {
-  it('that reverts is mined and its hash returned, once its block is there', async () => {
+  it('that reverts is mined, and its hash returned then', async () => {
     const contract = await deploy(reverts(error('no')))
     const hash = await result('eth_sendTransaction', [{ from: accounts[0], to: contract, gas: '0x30000' }])
     expect(await result('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x0', transactionHash: hash })
   })
 
-  it('whose gas must be estimated fails with the data of the revert', async () => {
+  it('without a gas limit fails with the data of the revert', async () => {
     const contract = await deploy(reverts(error('no')))
     const answer = await rpc(node.url, 'eth_sendTransaction', [{ from: accounts[0], to: contract }])
     expect(answer.error).toMatchObject({ code: 3, message: 'execution reverted: no', data: error('no') })

@@ -39,7 +39,7 @@ async function facts(dev: Calls, height: number): Promise<unknown> {
   ]
 }
 
-it('blocks of a run are those that are made alone, also after rollbacks and a restart', async () => {
+it('blocks of a run equal single ones, also after rollbacks', async () => {
   const home = tempHome()
   try {
     const together = await start('--home', home)

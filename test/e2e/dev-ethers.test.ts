@@ -98,14 +98,14 @@ describe.each(nodesBeside('anvil', 'ethers'))('ethers on %s', (name) => {
     expect(custom).toMatchObject({ revert: { name: 'TooMuch', args: [101n, 100n] } })
   })
 
-  test('a transaction that reverts is mined where its gas is given; waiting for it fails with the receipt', async () => {
+  test('a given gas limit mines a revert; the wait gets its receipt', async () => {
     const before = await provider.getBlockNumber()
     const sent = await contract.getFunction('set').send(0n, { gasLimit: 100_000n })
     await expect(sent.wait()).rejects.toMatchObject({ code: 'CALL_EXCEPTION', receipt: { status: 0, blockNumber: before + 1 } })
     expect(await contract.getFunction('get').staticCall()).toBe(42n)
   })
 
-  test('what a sender cannot pay is INSUFFICIENT_FUNDS, a used nonce NONCE_EXPIRED', async () => {
+  test('no funds is INSUFFICIENT_FUNDS, a used nonce NONCE_EXPIRED', async () => {
     await expect(signer.sendTransaction({ to: OTHER, value: parseEther('1000000') })).rejects.toMatchObject({ code: 'INSUFFICIENT_FUNDS' })
     await expect(signer.sendTransaction({ to: OTHER, nonce: 0, gasLimit: 21_000n })).rejects.toThrow(/nonce/i)
   })

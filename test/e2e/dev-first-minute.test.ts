@@ -49,7 +49,7 @@ const take = (port: number): Promise<(() => void) | undefined> =>
   })
 
 describe('what it prints', () => {
-  it('is accounts with keys, the endpoint, and three requests that work as they stand', async () => {
+  it('is accounts, the endpoint, and three working requests', async () => {
     const node = await dev()
     const account = mnemonicToAccount('test test test test test test test test test test test junk')
     expect(node.log()).toContain(`(0) ${account.address}  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80`)
@@ -238,14 +238,14 @@ describe('flags', () => {
     expect([run.status, run.stderr]).toEqual([2, expect.stringMatching(words)])
   })
 
-  it('refuse a setting that is given twice, and a demo without blocks', () => {
+  it('refuse a repeated setting, and a demo without blocks', () => {
     expect(hearth(['dev', '--port', '1', '--evm.http_port=2']).stderr).toMatch(/--port and --evm\.http_port are the same setting/)
     expect(hearth(['dev', '--demo', '--no-mining']).stderr).toMatch(/--demo needs a block for each transaction/)
   })
 })
 
 describe('what it leaves behind', () => {
-  it('is nothing without --home, after a stop, and after the start that follows a kill', async () => {
+  it('is nothing without --home, also after a kill', async () => {
     const one = await startNode(['dev'])
     expect(ofProcess(one.pid)).toHaveLength(1)
     expect(await one.stop()).toBe(0)
@@ -294,7 +294,7 @@ describe('ports', () => {
     return { child, ended, port, printed }
   }
 
-  it('that are taken: 8546 and 9101 are left out with a line, the one of HTTP is an error that names it', async () => {
+  it('that are taken: optional ones are left out, HTTP’s fails', async () => {
     const taken = await Promise.all([take(8546), take(9101)])
     let node = await started(await freePort())
     // Another process may have taken the port since it was looked for.
@@ -320,7 +320,7 @@ describe('pages', () => {
     const headers = { 'content-type': 'application/json', origin: 'https://example.org' }
     return (await fetch(url, { method: 'POST', headers, body })).headers.get('access-control-allow-origin')
   }
-  it('of any origin may read the answers of dev, and of none those of start until it is set', async () => {
+  it('of any origin may read dev, and of none start by default', async () => {
     const home = tempHome()
     const one = await startNode(['dev', '--home', home])
     expect(await allowed(one.url)).toBe('*')
@@ -336,7 +336,7 @@ describe('pages', () => {
 })
 
 describe('the demo', () => {
-  it('is a tour of transactions: calls, a revert with its reason, a nested one, CREATE2, out of gas', async () => {
+  it('is a tour: calls, reverts, CREATE2, out of gas', async () => {
     const node = await dev('--demo')
     await until('the last transaction', () => /runs out of gas/.test(node.log()))
     const steps = [...node.log().matchAll(/^ {2}(0x[0-9a-f]{64}) {2}(.*)$/gm)].map(([, hash, what]) => ({

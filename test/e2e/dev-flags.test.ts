@@ -63,7 +63,7 @@ describe('--order', () => {
     }
   })
 
-  it('takes what came first with fifo, and a sender’s in the order of their nonces', async () => {
+  it('takes the first arrival with fifo, in order of nonces', async () => {
     const node = await dev('--no-mining', '--order', 'fifo')
     const { sent, block } = await mined(node)
     expect(block.transactions).toEqual(sent)
@@ -128,7 +128,7 @@ describe('--hardfork', () => {
     }
   })
 
-  it('before London transactions have one price, and no others are taken', async () => {
+  it('only takes transactions with one price before London', async () => {
     const node = await dev('--hardfork', 'berlin')
     const hash = await node.send(ALICE, BOB, { value: '0x1' })
     expect(await node.call('eth_getTransactionByHash', hash)).toMatchObject({ type: '0x0' })
@@ -142,7 +142,7 @@ describe('--hardfork', () => {
 })
 
 describe('--block-time', () => {
-  it('makes blocks by the clock, with what waits, and none for a transaction', async () => {
+  it('makes blocks by the clock only', async () => {
     const node = await dev('--block-time', '1')
     expect(await node.call('anvil_getAutomine')).toBe(false)
     expect(await node.call('anvil_getIntervalMining')).toBe(1)
@@ -157,7 +157,7 @@ describe('--block-time', () => {
     expect(times.slice(1).every((time, i) => time > (times[i] as number))).toBe(true)
   })
 
-  it('with --mixed-mining makes one for each transaction at once too', async () => {
+  it('with --mixed-mining also makes one per transaction', async () => {
     const node = await dev('--block-time', '1', '--mixed-mining')
     expect(await node.call('anvil_getAutomine')).toBe(true)
     expect(await node.call('anvil_getIntervalMining')).toBe(1)
@@ -191,7 +191,7 @@ describe('what a chain begins with', () => {
     expect(time).toBeLessThan(1_700_000_600)
   })
 
-  it('--chain-id is the one that transactions are signed for, and CHAINID gives', async () => {
+  it('--chain-id is that of signatures, and of CHAINID', async () => {
     const node = await dev('--chain-id', '31338')
     expect([await node.call('eth_chainId'), await node.call('net_version')]).toEqual(['0x7a6a', '31338'])
     const hash = await node.send(ALICE, BOB)
@@ -210,7 +210,7 @@ describe('what a chain begins with', () => {
     for (const account of accounts) expect(await rich.balance(account)).toBe(10n ** 18n)
   })
 
-  it('--auto-impersonate is what anvil_autoImpersonateAccount switches', async () => {
+  it('--auto-impersonate is anvil_autoImpersonateAccount', async () => {
     const transaction = { from: NOBODY, to: NOBODY, gas: '0x5208', maxFeePerGas: hex(2 * GWEI) }
     const node = await dev()
     await node.call('anvil_setBalance', NOBODY, '0xde0b6b3a7640000')
@@ -225,7 +225,7 @@ describe('what a chain begins with', () => {
 })
 
 describe('files of the state', () => {
-  it('--dump-state writes what --load-state and anvil_loadState take, whole; --state is both', async () => {
+  it('--dump-state writes what --load-state takes', async () => {
     const dir = tempHome()
     const file = path.join(dir, 'state.json')
     const one = await startNode(['dev', '--dump-state', file])

@@ -60,7 +60,7 @@ describe.each(nodesBeside('anvil', 'forge and cast'))('forge and cast on %s', (n
     made?.remove()
   })
 
-  test('forge script --broadcast: deploys, also by the CREATE2 deployer, and sends', async () => {
+  test('forge script --broadcast: deploys, with CREATE2, and sends', async () => {
     await printed(forge('script', 'script/Deploy.s.sol:Deploy', '--rpc-url', node.url, '--broadcast', '--private-key', KEY))
     const file = path.join(made.dir, 'broadcast/Deploy.s.sol/31337/run-latest.json')
     const { transactions, receipts } = JSON.parse(fs.readFileSync(file, 'utf8')) as Broadcast
@@ -88,7 +88,7 @@ describe.each(nodesBeside('anvil', 'forge and cast'))('forge and cast on %s', (n
     expect(err).toMatch(/Insufficient|0x[0-9a-f]{8}0{63}70{58}4c4b40/)
   })
 
-  test('cast send: with a key, of an account of the node, and one that reverts', async () => {
+  test('cast send: with a key, from a node account, and a revert', async () => {
     const send = async (...args: string[]): Promise<{ status: string; from: string; logs: unknown[] }> =>
       JSON.parse(await printed(cast('send', '--json', ...args)))
     const transfer = [token, 'transfer(address,uint256)', PAID]
@@ -103,7 +103,7 @@ describe.each(nodesBeside('anvil', 'forge and cast'))('forge and cast on %s', (n
     expect(await printed(cast('balance', PAID, '--ether'))).toBe('1.000000000000000000')
   })
 
-  test('cast run: a trace of a transaction, made again from the state before it', async () => {
+  test('cast run: traces a transaction from the state before it', async () => {
     const text = await printed(cast('run', paid))
     const { gasUsed } = (await rpc(node.url, 'eth_getTransactionReceipt', [paid])).result as { gasUsed: string }
     expect(text).toContain('Transaction successfully executed')
@@ -120,7 +120,7 @@ describe.each(nodesBeside('anvil', 'forge and cast'))('forge and cast on %s', (n
     expect(await printed(cast('rpc', 'eth_blockNumber'))).toBe(`"0x${Number(await height()).toString(16)}"`)
   })
 
-  test('forge test --fork-url: reads its state, of now and of the past', async () => {
+  test('forge test --fork-url: reads current and past state', async () => {
     const text = await printed(forge('test', '--fork-url', node.url, '--json'))
     const suites = JSON.parse(text) as Record<string, { test_results: Record<string, { status: string; reason: string | null }> }>
     const results = Object.values(suites).flatMap((suite) => Object.entries(suite.test_results))

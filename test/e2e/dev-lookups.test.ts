@@ -61,7 +61,7 @@ describe('accounts and transactions', () => {
     expect(await dev.refused('eth_getAccountInfo', ALICE, '0xffff')).toMatchObject({ code: -32000 })
   })
 
-  it('eth_getTransactionBySenderAndNonce finds what is mined, what waits, and nothing else', async () => {
+  it('finds a sender’s mined or pending transaction by nonce', async () => {
     const found = await same(async ({ dev, hash }) => {
       const by = (nonce: number): Promise<{ hash: string; to: string } | null> =>
         dev.call('eth_getTransactionBySenderAndNonce', ALICE, `0x${nonce.toString(16)}`)

@@ -66,7 +66,7 @@ const chainOf = async (node: Calls): Promise<unknown> => [
 ]
 
 describe('a chain of its own', () => {
-  it('becomes a fork, of a block or of the newest one, another fork, and again what it was', async () => {
+  it('becomes a fork, another fork, and again what it was', async () => {
     const node = await dev()
     const genesis = await node.block('0x0')
     await node.send(ALICE, BOB, { value: '0x5' })
@@ -157,7 +157,7 @@ describe('a chain of its own', () => {
     socket.close()
   })
 
-  it('answers many requests while it becomes another one, each from one chain or with an error', async () => {
+  it('answers during a reset, each from one chain or an error', async () => {
     const node = await dev()
     let isOver = false
     const seen = new Set<string>()
@@ -182,7 +182,7 @@ describe('a chain of its own', () => {
 })
 
 describe('a fork', () => {
-  it('goes back to its own block, or to another one of the same node', async () => {
+  it('returns to its own block, or another of the same node', async () => {
     const node = await dev('--fork-url', originNode.url, '--fork-block', String(after41))
     await node.send(ALICE, contract, { data: set(7n) })
     expect(await node.call('anvil_reset')).toBeNull()
@@ -202,7 +202,7 @@ describe('a fork', () => {
     })
   })
 
-  it('is read from another node that has its block, once it is told so', async () => {
+  it('is read from another node with its block on request', async () => {
     let asked = 0
     const server = http.createServer(async (request, response) => {
       asked++
@@ -234,7 +234,7 @@ describe('a fork', () => {
     server.close()
   })
 
-  it('proves and lists what is the origin’s, and says of later blocks why not', async () => {
+  it('proves the origin’s blocks, and refuses later ones', async () => {
     const node = await dev('--fork-url', originNode.url)
     const same = async (method: string, ...params: unknown[]): Promise<void> =>
       expect(await node.call(method, ...params), method).toEqual(await origin.call(method, ...params))

@@ -55,7 +55,7 @@ describe('nonces of transactions that are sent at the same time', () => {
     expect(await dev.height()).toBe(ROUNDS * AT_ONCE)
   }, 600_000)
 
-  it('also of several accounts, in batches, and where blocks are made on demand', async () => {
+  it('also of several accounts, in batches, mined on demand', async () => {
     const dev = await start('--no-mining')
     const accounts = (await dev.call<string[]>('eth_accounts')).slice(0, 3)
     const body = (n: number): object => ({
@@ -111,7 +111,7 @@ describe('senders, fees and limits', () => {
     dev = await start()
   })
 
-  it('a fee below the base fee is refused where blocks are made per transaction', async () => {
+  it('a fee below the base fee is refused with automine', async () => {
     const cheap = { from: ALICE, to: TO, gas: '0x5208', gasPrice: '0x1' }
     const refused = { code: -32003, message: 'max fee per gas less than block base fee' }
     expect(await dev.refused('eth_sendTransaction', cheap)).toEqual(refused)
@@ -172,7 +172,7 @@ describe('senders, fees and limits', () => {
     await dev.call('anvil_setCode', TO, '0x')
   })
 
-  it('a gas limit above the cap of Osaka is refused with the way out', async () => {
+  it('a gas limit above the cap of Osaka is refused with advice', async () => {
     const { message } = await dev.refused('eth_sendTransaction', { from: ALICE, to: TO, gas: '0x1c9c380' })
     expect(message).toBe(
       'transaction gas limit too high (cap: 16777216, tx: 30000000): EIP-7825 caps it from Osaka on, and `hearth dev --hardfork prague` has no cap',
@@ -203,7 +203,7 @@ describe('the limit of code sizes', () => {
     expect(await dev.call('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x0' })
   })
 
-  it('can be another one, of calls, blocks, traces and after a restart', async () => {
+  it('can be impersonated: calls, blocks, traces, a restart', async () => {
     const home = tempHome()
     try {
       const dev = await start('--home', home, '--code-size-limit', '30000')
@@ -260,7 +260,7 @@ describe('transactions that fail', () => {
     ['0x01', 'Error: Transaction reverted without a reason string', '0x'],
   ]
 
-  it('--throw-on-revert: are errors as those of the node of Hardhat', async () => {
+  it('--throw-on-revert: are errors as in Hardhat’s node', async () => {
     const dev = await start('--throw-on-revert')
     for (const [data, message, output] of FAILURES) {
       const error = await dev.refused('eth_sendTransaction', { from: ALICE, data, gas: '0x186a0' })
@@ -278,7 +278,7 @@ describe('transactions that fail', () => {
     expect(await dev.call('eth_sendTransaction', { from: ALICE, data: '0xfe', gas: '0x186a0' })).toMatch(/^0x[0-9a-f]{64}$/)
   })
 
-  it('with auto they are errors once hardhat_metadata was asked, and never by default', async () => {
+  it('with auto they are errors after hardhat_metadata only', async () => {
     const failing = { from: ALICE, data: '0xfe', gas: '0x186a0' }
     const dev = await start('--dev.throw_on_revert=auto')
     await dev.call('anvil_metadata')
@@ -312,7 +312,7 @@ describe('a transaction that the node signs', () => {
 })
 
 describe('the pending block', () => {
-  it('has what the block has that is made of it, also after calls on it', async () => {
+  it('has the content of its later block, also after calls', async () => {
     const dev = await start('--no-mining')
     for (let round = 0; round < 3; round++) {
       await dev.call('evm_setNextBlockTimestamp', (await dev.time()) + 7)

@@ -64,7 +64,7 @@ describe('edits', () => {
     expect(await dev.call('eth_getStorageValues', { [X]: [word(0)] }, 'latest')).toEqual({ [X]: [word(42)] })
   })
 
-  it('belong to the states between two blocks: calls, history, proofs and traces agree', async () => {
+  it('belong to the states between two blocks everywhere', async () => {
     await dev.call('anvil_setCode', X, STORE)
     await dev.call('anvil_setStorageAt', X, '0x0', word(1))
     const send = (value: number): Promise<string> => dev.send(ALICE, X, { data: word(value), gas: '0x186a0' })
@@ -129,7 +129,7 @@ describe('edits', () => {
 })
 
 describe('impersonation', () => {
-  it('sends in the name of accounts without keys, contracts included', async () => {
+  it('sends for accounts without keys, contracts included', async () => {
     const transfer = { from: X, to: BOB, value: '0x1' }
     expect(await dev.refused('eth_sendTransaction', transfer)).toMatchObject({ code: -32000, message: 'unknown account' })
     await dev.call('anvil_setBalance', X, '0xde0b6b3a7640000')
@@ -302,7 +302,7 @@ describe('a node as a whole', () => {
 })
 
 describe('a home with edits', () => {
-  it('has them after a restart, those of blocks and those that no block took yet', async () => {
+  it('keeps them over a restart, of blocks and pending ones', async () => {
     const own = tempHome()
     const first = await startNode(['dev', '--home', own])
     const calls = new Calls(first.url)

@@ -34,7 +34,7 @@ for (const name of nodesBeside('anvil', 'the clock')) {
       expect(there).toBeLessThan(seconds + SLOW)
     }
 
-    test('goes on from the head after blocks that came faster than seconds', async () => {
+    test('continues from the head after blocks within a second', async () => {
       await dev.call('anvil_mine', 60)
       await dev.call('evm_increaseTime', 100)
       await expectStep(100)
@@ -44,7 +44,7 @@ for (const name of nodesBeside('anvil', 'the clock')) {
       await expectStep(100)
     })
 
-    test('goes on from a head whose time was set, and from blocks with an interval', async () => {
+    test('continues from a set time, and from blocks at an interval', async () => {
       const now = await dev.time()
       await dev.call('evm_setNextBlockTimestamp', now + 5000)
       await dev.call('evm_mine')

@@ -106,7 +106,7 @@ describe('a development chain', () => {
     expect(trace).toMatchObject({ error: 'execution reverted', revertReason: REASON })
   })
 
-  it('takes transactions of types 0, 1, 2 and 4, and refuses a wrong nonce', async () => {
+  it('takes transactions of types 0, 1, 2, 4; refuses bad nonces', async () => {
     const { wallet, reader } = clients()
     const to = '0x00000000000000000000000000000000000000aa'
     const authorization = await wallet.signAuthorization({ contractAddress: to, executor: 'self' })

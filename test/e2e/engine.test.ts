@@ -3,55 +3,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConsensusClient, type Payload, token, ZERO } from './engine-client.ts'
-import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { type ConsensusClient, type Payload, token, ZERO } from './engine-client.ts'
+import { blockOf, type Driven, drive, GENESIS_TIME, newHome, secretFile, secretOf } from './engine-node.ts'
+import { hearth, type RunningNode, rpc, startNode } from './harness.ts'
 import { until } from './waiting.ts'
-
-const GENESIS_TIME = 1_700_000_000
-
-const FORKS = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul', 'berlin', 'london']
-
-const genesis = JSON.stringify({
-  config: {
-    chainId: 31_337,
-    ...Object.fromEntries(FORKS.map((name) => [`${name}Block`, 0])),
-    terminalTotalDifficulty: 0,
-    shanghaiTime: 0,
-    cancunTime: 0,
-  },
-  timestamp: `0x${GENESIS_TIME.toString(16)}`,
-  gasLimit: '0x1c9c380',
-  difficulty: '0x0',
-  baseFeePerGas: '0x7',
-  alloc: {},
-})
-
-/** A new home with the genesis. */
-function newHome(): string {
-  const home = tempHome()
-  const file = path.join(home, 'genesis-of-test.json')
-  fs.writeFileSync(file, genesis)
-  const made = hearth(['init', '--home', home, '--genesis', file])
-  expect(made.status, made.stderr).toBe(0)
-  return home
-}
-
-const secretFile = (home: string): string => path.join(home, 'config/jwt.hex')
-const secretOf = (home: string): Buffer => Buffer.from(fs.readFileSync(secretFile(home), 'utf8').trim().slice(2), 'hex')
-
-interface Driven {
-  readonly node: RunningNode
-  readonly consensus: ConsensusClient
-}
-
-async function drive(home: string, ...settings: string[]): Promise<Driven> {
-  const node = await startNode(['start', '--home', home, '--engine', '--engine.port=0', ...settings])
-  const url = /(http:\/\/\S+) \(Engine API\)/.exec(node.log())?.[1] ?? ''
-  return { node, consensus: new ConsensusClient(url, secretOf(home)) }
-}
-
-const blockOf = async (node: RunningNode, tag: string): Promise<{ hash: string; number: string }> =>
-  (await rpc(node.url, 'eth_getBlockByNumber', [tag, false])).result as { hash: string; number: string }
 
 describe('a node that a consensus client drives', () => {
   const home = newHome()
@@ -72,7 +27,7 @@ describe('a node that a consensus client drives', () => {
     expect(fs.statSync(secretFile(home)).mode & 0o777).toBe(0o600)
   })
 
-  it('asks everyone for a token, and keeps its methods off the public port', async () => {
+  it('requires a token, and keeps its methods off the public port', async () => {
     const { node, consensus } = driven()
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
     const status = async (headers: Record<string, string>): Promise<number> => (await consensus.post(body, headers)).status
@@ -109,7 +64,7 @@ describe('a node that a consensus client drives', () => {
     await until('the silence is noticed', async () => (await ready()).text.includes('engine.ready_max_silence'))
   })
 
-  it('builds, executes without moving the head, and moves it when told', async () => {
+  it('builds, executes without a new head, then moves the head', async () => {
     const { node, consensus } = driven()
     const payload = await consensus.build(start, GENESIS_TIME + 12)
     expect(await consensus.give(payload)).toEqual({ status: 'VALID', latestValidHash: payload.blockHash, validationError: null })
@@ -174,7 +129,7 @@ describe('kills', () => {
     return { long, other }
   }
 
-  it('between payload and fork choice, and during a reorg of 32 blocks, leave a head that was chosen', async () => {
+  it('during payloads, choices and reorgs leave a chosen head', async () => {
     const home = newHome()
     let driven = await drive(home)
     const start = (await blockOf(driven.node, 'latest')).hash

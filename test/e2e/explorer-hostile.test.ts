@@ -166,7 +166,7 @@ await describeInBrowser('row 11: hostile text', (browser) => {
     expect(hearth(['trace', '--rpc', node.url, hash]).stdout.length).toBeLessThan(2000)
   })
 
-  it('in an ABI that the reader gives is refused in words or shown as text', async () => {
+  it('in the reader’s ABI is refused or shown as text', async () => {
     await view.open('/', '[data-testid=block-row]')
     await view.page.locator('[data-testid=names]').click()
     const abi = [

@@ -72,7 +72,7 @@ await describeInBrowser(
       expect(view.bad).toEqual([])
     })
 
-    it('row 1: explains a failure that was passed on, replaced and dropped', async () => {
+    it('row 1: explains a failure passed on, replaced, dropped', async () => {
       const links = await failure(HASHES[191])
       expect(links.map(([role, id]) => [role, id])).toEqual([
         ['arose', '0.0.0.0'],
@@ -86,7 +86,7 @@ await describeInBrowser(
       expect(await attributes(page, '[data-testid=frame-row][data-origin=true]', 'data-id')).toEqual(['0.0.0.0'])
     })
 
-    it.skipIf(!IS_FULL)('row 2: says why transactions failed, and counts calls and steps', async () => {
+    it.skipIf(!IS_FULL)('row 2: reports why transactions failed, counts calls', async () => {
       const links = await failure(HASHES[5])
       expect(links).toHaveLength(1)
       expect([links[0]?.[0], links[0]?.[1], links[0]?.at(-1)]).toEqual(['arose', '0', 'UniswapV2Router: INSUFFICIENT_OUTPUT_AMOUNT'])
@@ -125,7 +125,7 @@ await describeInBrowser(
       for (const name of names) expect(shown).toContain(name)
     })
 
-    it.skipIf(!IS_FULL)('row 5: shows a block with the flame of all its transactions, which leads to each', async () => {
+    it.skipIf(!IS_FULL)('row 5: shows a block with the flame of its transactions', async () => {
       await view.open('/block/12459406', '[data-testid=flame]')
       expect(await page.locator('[data-testid=tx-row]').count()).toBe(201)
       expect(await page.locator('[data-testid=flame]').getAttribute('data-frames')).toBe('891')

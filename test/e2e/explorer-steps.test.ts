@@ -218,7 +218,7 @@ async function searches(calls: Calls, { hash, steps }: Stepped, next: (n: number
 const SEEDS = 200
 
 describe.skipIf(!IS_FULL || !areThere)('row 6: steps in pieces', () => {
-  it.each(BLOCKS)('of block %i joined are the struct logs, frames are those of callTracer, a search is a filter', async (block) => {
+  it.each(BLOCKS)('draws a flame at its width from the first drawing on', async (block) => {
     const home = tempHome()
     expect(hearth(['import', '--home', home, '--case', path.join(FIXTURES, 'mainnet-blocks', `${block}.json.gz`)]).status).toBe(0)
     const node = await startNode(['start', '--home', home])

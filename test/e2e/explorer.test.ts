@@ -117,7 +117,7 @@ await describeInBrowser('the explorer', (browser) => {
     expect(await page.locator('[data-testid=trouble]').first().textContent()).toMatch(/transaction/i)
   })
 
-  it('draws a flame at the width of its place from the first drawing on', async () => {
+  it('shows an account at the head, also after a reorg', async () => {
     // The width of each drawing is recorded where the page sets it.
     await page.addInitScript(`{
       const width = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, 'width')
@@ -133,7 +133,7 @@ await describeInBrowser('the explorer', (browser) => {
     for (const [drawn, place] of widths) expect(drawn).toBe(place)
   })
 
-  it('shows an account at the newest block, also after a reorg, and never goes back to waiting', async () => {
+  it('reports that a block left the chain, and shows the rest', async () => {
     const address = `0x${'be'.repeat(20)}`
     const send = (value: string) =>
       dev.call('eth_sendTransaction', { from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', to: address, value })
@@ -157,7 +157,7 @@ await describeInBrowser('the explorer', (browser) => {
     expect(bad).toEqual([])
   })
 
-  it('says that a block and a transaction left the chain, and shows what it has of them', async () => {
+  it('of block %i equal struct logs, callTracer and filters', async () => {
     const head = () => page.locator('[data-testid=head-number]').first().textContent()
     const snapshot = await dev.call<string>('evm_snapshot')
     const before = Number(await dev.call<string>('eth_blockNumber'))

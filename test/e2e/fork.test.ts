@@ -112,7 +112,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       await origin.stop()
     })
 
-    it('begins at the head of the origin, with its chain id, base fee and time', async () => {
+    it('begins at the origin’s head, with its id, fee and time', async () => {
       const head = (await result(origin.url, 'eth_getBlockByNumber', ['latest', false])) as Record<string, Hex>
       expect(Number(await result(fork.url, 'eth_blockNumber'))).toBe(first)
       expect(await result(fork.url, 'eth_chainId')).toBe(await result(origin.url, 'eth_chainId'))
@@ -126,7 +126,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       expect(fork.log()).toContain(`A fork of ${proxy.url} after block ${first}.`)
     })
 
-    it('has the state of the origin: balances, nonces, code, slots; what is not there is zero', async () => {
+    it('has the origin’s state: balances, nonces, code, slots', async () => {
       expect(await result(fork.url, 'eth_getBalance', [NOBODY, 'latest'])).toBe('0x7')
       expect(await result(fork.url, 'eth_getTransactionCount', [SENDER, 'latest'])).toBe('0x3')
       expect(await result(fork.url, 'eth_getCode', [contract, 'latest'])).toBe(
@@ -138,7 +138,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       expect(await result(fork.url, 'eth_getBalance', ['0x00000000000000000000000000000000000000bb', 'latest'])).toBe('0x0')
     })
 
-    it('asks once for what is asked for often, at the same time or later', async () => {
+    it('fetches a value once, for concurrent and later reads', async () => {
       const account = `0x${'cd'.repeat(20)}`
       const before = proxy.count('eth_getBalance')
       const call = { to: account, data: '0x' }
@@ -148,7 +148,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       expect(proxy.bodies.some((body) => Array.isArray(body) && body.length >= 3)).toBe(true)
     })
 
-    it('goes on from there: what is written here holds, also where it is zero, and the origin learns nothing', async () => {
+    it('continues from there: own writes hold, the origin keeps its', async () => {
       const mined = await send(fork.url, { to: contract, data: set(43n) })
       expect([mined.status, Number(mined.blockNumber)]).toEqual(['0x1', first + 1])
       expect(BigInt((await result(fork.url, 'eth_call', [{ to: contract, data: GET }, 'latest'])) as Hex)).toBe(43n)
@@ -176,7 +176,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       expect(await result(fork.url, 'eth_getBalance', [account, 'latest'])).toBe('0x0')
     })
 
-    it('knows blocks, transactions, receipts, logs and traces from before as the origin does', async () => {
+    it('knows earlier blocks, receipts, logs, traces as the origin', async () => {
       const same = async (method: string, params: unknown[]): Promise<void> => {
         expect(await result(fork.url, method, params), method).toEqual(await result(origin.url, method, params))
       }
@@ -192,7 +192,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       expect(await result(fork.url, 'eth_getTransactionReceipt', [`0x${'12'.repeat(32)}`])).toBeNull()
     })
 
-    it('has logs of both sides in one answer, and traces its own transactions', async () => {
+    it('has logs of both sides in one answer, traces its own', async () => {
       const { transactionHash } = await send(fork.url, { to: contract, data: set(44n) })
       const logs = (await result(fork.url, 'eth_getLogs', [{ fromBlock: '0x0', address: contract }])) as {
         transactionHash: Hex
@@ -243,7 +243,7 @@ describe('a fork of a chain with one contract', () => {
       return { proxy, fork: await startFork(proxy.url, ...args) }
     }
 
-    it('dies in the middle: an error, never a zero, and the value once it is back', async () => {
+    it('dies in the middle: an error, never a zero, then the value', async () => {
       const { proxy, fork } = await forked('--fork-timeout', '5s', '--evm.simulation_evm_timeout=1m')
       proxy.instead = (method) => (method === 'eth_getStorageAt' ? { status: 503 } : undefined)
       const failed = await rpc(fork.url, 'eth_call', call())
@@ -267,7 +267,7 @@ describe('a fork of a chain with one contract', () => {
       await back.close()
     })
 
-    it('is slow: requests are answered when it answers, or with an error once the time is over', async () => {
+    it('is slow: an answer when it comes, or an error in time', async () => {
       const { proxy, fork } = await forked('--fork-timeout', '5s')
       proxy.delayMs = 500
       expect(BigInt((await result(fork.url, 'eth_call', call())) as Hex)).toBe(42n)
@@ -282,7 +282,7 @@ describe('a fork of a chain with one contract', () => {
       await proxy.close()
     })
 
-    it('is slow: waiting for it is no time of the call, and is bounded by itself', async () => {
+    it('is slow: the wait is no time of the call, and is bounded', async () => {
       // One slot after the other, each with a wait of its own: together longer than the call may
       // run, and than its waits may last.
       const SLOTS = 12
@@ -351,7 +351,7 @@ describe('a fork of a chain with one contract', () => {
   })
 
   describe('what a fork keeps', () => {
-    it('is there after a restart, and the fork stays at its block while the origin goes on', async () => {
+    it('is there after a restart, at its block, as the origin grows', async () => {
       const home = tempHome()
       const proxy = new Between(origin.url)
       await proxy.listen()
@@ -411,7 +411,7 @@ describe('a fork of a chain with one contract', () => {
       fs.rmSync(home, { recursive: true, force: true })
     })
 
-    it('has nothing of a contract that was destroyed here, and all of it before that', async () => {
+    it('has nothing of a contract destroyed here, all before that', async () => {
       // CALLER SELFDESTRUCT; two slots are written when it is made.
       const runtime = Uint8Array.of(0x33, 0xff)
       const made = assemble('42 0 SSTORE 43 1 SSTORE !runtime DUP1 &runtime 0 CODECOPY 0 RETURN', { parts: { runtime } })

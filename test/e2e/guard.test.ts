@@ -80,7 +80,7 @@ async function counted(connection = 'http'): Promise<Map<string, number>> {
 }
 
 describe('from history', () => {
-  it('every trace beyond the lookback is refused and counted, the others are served and not', async () => {
+  it('refuses and counts traces beyond the lookback, no others', async () => {
     await start(HISTORY, `--${SETTING}=${LOOKBACK}`)
     for (const [method, params] of requests(6)) {
       const { error, result } = await trace(node.url, method, params)
@@ -94,7 +94,7 @@ describe('from history', () => {
     expect(await counted()).toEqual(new Map(requests(5).map(([method]) => [method, 1])))
   })
 
-  it('0 is the head alone, and a height that is to come is no history', async () => {
+  it('0 is the head only, and a future height is no history', async () => {
     await start(HISTORY, `--${SETTING}=0`)
     expect((await trace(node.url, 'debug_traceBlockByNumber', ['latest', tracer])).error).toBeUndefined()
     expect((await trace(node.url, 'debug_traceBlockByNumber', [hex(BLOCKS - 1), tracer])).error).toEqual(refusal(BLOCKS - 1, 0))
@@ -155,7 +155,7 @@ describe('from capsules', () => {
 })
 
 describe('from the trace cache', () => {
-  it('what is baked is served at any depth, from memory too, and counted each time', async () => {
+  it('baked traces are served at any depth, and counted', async () => {
     await start(HISTORY, `--${SETTING}=${LOOKBACK}`, ...BAKING)
     for (const [method, params] of requests(1).slice(0, 3)) {
       for (let i = 1; i <= 4; i++) {

@@ -165,7 +165,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     }
   })
 
-  it.skipIf(NO_SCRIPTS)('whatever a hook looks at in the middle of a transaction is there, and no hook is called twice', async () => {
+  it.skipIf(NO_SCRIPTS)('everything read during a transaction exists, hooks run once', async () => {
     const helpers = {
       pc: (log: object) => (log as Record<string, () => number>)[['get', 'PC'].join('')]?.(),
       top: (log: object) => {
@@ -217,7 +217,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     }
   })
 
-  it.skipIf(NO_SCRIPTS)('fields that are missed while a frame is entered or has failed', async () => {
+  it.skipIf(NO_SCRIPTS)('fields that are missed on entering or in failed frames', async () => {
     const get = (on: object, ...names: string[]) => names.reduce<unknown>((of, name) => (of as Record<string, unknown>)[name], on)
     for (const hash of sampled()) {
       let db: unknown
@@ -259,7 +259,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     }
   })
 
-  it('closures keep their state over the transactions of a block, in order; results are the very values', async () => {
+  it('closures keep state over a block; results are values', async () => {
     const values = new Map<object, number>()
     let steps = 0
     const perTransaction: number[] = []
@@ -298,7 +298,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     blockOverrides: undefined,
   })
 
-  it('what a hook throws is the cause of the error, and nothing of the trace goes on', async () => {
+  it('an exception of a hook is the cause, and ends the trace', async () => {
     const thrown = new RangeError('not today')
     for (const hook of ['setup', 'step', 'result'] as const) {
       let after = 0
@@ -338,7 +338,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     await expect(traceWith('traceCall', loop(1_000_000), { result: () => 1 }, { timeoutMs: 0 })).rejects.toThrow(TypeError)
   })
 
-  it('a signal and the time limit end it; the event loop turns meanwhile', async () => {
+  it('a signal and the time limit end it; the event loop runs', async () => {
     const control = new AbortController()
     const reason = new Error('enough')
     let steps = 0
@@ -365,7 +365,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     expect(turns).toBeGreaterThan(2)
   })
 
-  it('two at once, of which one reads state, see their own transactions', async () => {
+  it('two at once, one of which reads state, see their own', async () => {
     const histogram = (hash: string) =>
       traceWith('traceTransaction', { hash }, own(...(ALIKE['a histogram of opcodes'] as [ScriptHooks, object])))
     const state = (hash: string) =>

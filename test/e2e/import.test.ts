@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 describe('import', () => {
-  it('verifies a chain, serves it, and export gives the same bytes back', async () => {
+  it('verifies a chain, serves it, and exports the same bytes', async () => {
     const first = hearth(['import', '--home', home('a'), '--genesis', genesis, chain])
     expect(first.status).toBe(0)
     expect(first.stdout).toContain(`imported ${BLOCKS} blocks`)

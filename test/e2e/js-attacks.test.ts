@@ -147,7 +147,7 @@ describe.skipIf(NO_SCRIPTS)('attacks by scripts', () => {
     expect(await looping).toBeInstanceOf(Error)
   })
 
-  it('children have nothing: no environment, no descriptors but the channel, the lowest priority', async () => {
+  it('children have no environment, descriptors or priority', async () => {
     await traceCode(node.url, COUNT)
     const children = childrenOf(node.pid)
     expect(children.length).toBeGreaterThan(0)

@@ -50,7 +50,7 @@ describe.skipIf(NO_SCRIPTS)('the confinement of scripts', () => {
   })
   const toldOf = (home: string) => JSON.parse(hearth(['status', '--home', home, '--json']).stdout).scriptConfinement
 
-  it('status and log say what the kernel does; what must hold decides', async () => {
+  it('status and log report the kernel; required layers decide', async () => {
     const { home, node } = await start()
     // One process starts ahead of the first script, which it reports its confinement to.
     await until('a process that is started ahead', () => childrenOf(node.pid).length === 1)

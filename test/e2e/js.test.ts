@@ -86,7 +86,7 @@ describe.skipIf(NO_SCRIPTS || !fixtures('mainnet-blocks'))('scripts over a recor
     for (const { tx, logs } of sampled) expect(await trace(tx.hash, tracer), tx.hash).toEqual(expected(logs))
   }
 
-  it('the example of the specification: count and gas of each opcode', async () => {
+  it('the example of the specification: count and gas per opcode', async () => {
     const source =
       '{gasStats:{},step:function(log,db){var op=log.op.toString();var cost=log.getCost();if(!this.gasStats[op]){this.gasStats[op]={count:0,totalGas:0}}this.gasStats[op].count++;this.gasStats[op].totalGas+=cost},fault:function(log,db){},result:function(ctx,db){return this.gasStats}}'
     await agrees(source, (logs) => {
@@ -293,7 +293,7 @@ describe.skipIf(NO_SCRIPTS || !fixtures('mainnet-blocks'))('scripts over a recor
     expect((many as unknown[][])[0]).toHaveLength(2)
   })
 
-  it('nothing of a transaction is seen by the next, nor by the next request', async () => {
+  it('nothing of a transaction is visible to the next', async () => {
     const tamper =
       'var before=[typeof leak,[].extra,({}).trap,JSON.stringify([1]),toHex([1]),typeof bigInt.extra].join();leak=1;Array.prototype.extra=1;Object.defineProperty(Object.prototype,"trap",{get:function(){return 2},configurable:true});JSON.stringify=function(){return "no"};toHex=function(){return "no"};bigInt.extra=1;this.kept=(this.kept||0)+1;return [before,this.kept]'
     const clean = ['undefined,,,[1],0x01,undefined', 1]

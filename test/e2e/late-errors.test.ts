@@ -205,7 +205,7 @@ describe('a block with a transaction whose trace fails late', () => {
     block = toRlp([header as Hex, transactions, ...rest] as never)
   })
 
-  it.each(TRANSPORTS)('has the error beside what there is of the result, and the rest is whole (%s)', async (over) => {
+  it.each(TRANSPORTS)('has the error next to a partial result, the rest whole (%s)', async (over) => {
     type Element = { txHash: string; result: { structLogs: unknown[]; gas: number; failed: boolean }; error?: unknown }
     let elements: Element[] = []
     // The time is between the duration of the first megabytes and that of all hashing: the search

@@ -164,7 +164,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     expectRepaired(home)
   }, 120_000)
 
-  it('in the head of a segment is not repaired: start, verify and repair say what helps', () => {
+  it('in a segment’s head is not repaired, and the error helps', () => {
     const home = copy('no head', sound)
     // The head stands twice.
     for (const offset of [0, 40]) flip(home, 'blocks', offset)

@@ -87,7 +87,7 @@ describe('a table', () => {
     expect([text(await again.get(bytes('b'))), again.len()]).toEqual(['2', 2n])
   })
 
-  it('iterates forward and backward, from a key, in batches of any size', async () => {
+  it('iterates forward and backward, from a key, in any batches', async () => {
     const store = await open(fresh())
     const table = await store.table({ name: 't', segmentKeys: 64 })
     const names = Array.from({ length: 1000 }, (_, n) => `k${n}`)
@@ -167,7 +167,7 @@ describe('errors', () => {
     expect(lone).toMatchObject({ code: 'FOREIGN_ROOT' })
   })
 
-  it('name the file of a flipped bit, and the iterator goes on behind it', async () => {
+  it('name the file of a flipped bit, and the iterator continues', async () => {
     const root = fresh()
     const store = await open(root)
     const table = await store.table({ name: 't' })
@@ -204,7 +204,7 @@ describe('errors', () => {
 })
 
 describe('metrics', () => {
-  it('a page of its own, where it is asked for, with this store and nothing else', async () => {
+  it('a page of its own on request, with this store only', async () => {
     expect((await open(fresh())).metricsUrl).toBeUndefined()
     const store = await open(fresh(), { MetricsEnabled: true, MetricsPort: 0 })
     const table = await store.table({ name: 't' })

@@ -129,7 +129,7 @@ describe('the first scrape', () => {
     if (!MOVED_BY_OPENING.test(name)) expect([...(family?.samples.values() ?? [])].filter((value) => value !== 0)).toEqual([])
   })
 
-  it('says what opening did: one open, one look at the log, the genesis committed', () => {
+  it('reports the opening: one open, one log read, the genesis', () => {
     const value = (name: string, sample: string): number | undefined => page.get(name)?.samples.get(sample)
     expect(value('flatkv_open_latency', 'flatkv_open_latency_count{read_only="false",success="true"}')).toBe(1)
     expect(value('flatkv_open_latency', 'flatkv_open_latency_count{read_only="true",success="true"}')).toBe(0)

@@ -55,7 +55,7 @@ it('is idle', async () => {
   expect(await movedBy(() => new Promise((resolve) => setTimeout(resolve, 300)))).toEqual({})
 })
 
-it('puts: bytes, keys and times of the table, and the cache of recent puts', async () => {
+it('puts: bytes, keys and times, and the cache of puts', async () => {
   const size = table.size()
   const changes = await movedBy(async () => {
     for (let n = 0; n < 5; n++) await table.put({ key: key(n), value: value(n), secondary: [{ key: key(100 + n), start: 0, end: 10 }] })
@@ -95,7 +95,7 @@ it('puts into a table without caches move that table alone', async () => {
   )
 })
 
-it('reads: hits and misses, of a value and of a part; what is not there is no read', async () => {
+it('reads: hits and misses, of values and parts', async () => {
   const found = { keys_read: 1, read_latency_seconds_count: 1 }
   expect(await movedBy(() => table.get(key(1)))).toEqual(cached({ ...found, bytes_read: VALUE, cache_hits: 1 }))
   expect(await movedBy(() => table.get(key(101)))).toEqual(cached({ ...found, bytes_read: 10, cache_hits: 1 }))
@@ -109,7 +109,7 @@ it('reads: hits and misses, of a value and of a part; what is not there is no re
   expect(await movedBy(() => table.exists(key(1)))).toEqual({})
 })
 
-it('flushes: one each, with its parts, of the table that is flushed', async () => {
+it('flushes: one each, with its parts, of its table', async () => {
   const flush = {
     flush_count: 1,
     flush_latency_seconds_count: 1,
@@ -122,7 +122,7 @@ it('flushes: one each, with its parts, of the table that is flushed', async () =
   expect(await movedBy(() => store.flush())).toEqual({ ...cached(flush), ...bare(flush) })
 })
 
-it('iterators: open until they end, are closed, or the loop is left', async () => {
+it('iterators: open until their end, a close, or a left loop', async () => {
   const open: LittableIterator[] = []
   const opened = await movedBy(async () => {
     open.push(table.iterate({ batch: 1 }), table.iterate({ reverse: true }))
@@ -138,7 +138,7 @@ it('iterators: open until they end, are closed, or the loop is left', async () =
   expect(left).toEqual({})
 })
 
-it('frames that were read: added, found again, and gone with their segment', async () => {
+it('frames read: added, found again, gone with their segment', async () => {
   await store.close()
   // Without threads in the background, what a call makes due is done when it returns.
   const options = { MetricsEnabled: true, MetricsPort: 0, backgroundThreads: 0 }

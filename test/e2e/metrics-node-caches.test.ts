@@ -117,7 +117,7 @@ it('after a restart what is read is kept, once, and found again', async () => {
   })
 })
 
-it('a small cache is left by as many as came and do not fit, each with its age', async () => {
+it('a small cache evicts as many as do not fit, with their age', async () => {
   expect(await node.stop()).toBe(0)
   node = await start(SMALL)
   const before = samplesOf(await scrape())
@@ -137,7 +137,7 @@ it('a small cache is left by as many as came and do not fit, each with its age',
   expect(chunk('weight_added_bytes_total')).toBeGreaterThan((TABLES.length * SMALL) / 2)
 })
 
-it('a pass that collects is counted for its table, and takes keys and bytes from it alone', async () => {
+it('a collecting pass counts for its table only', async () => {
   expect(await node.stop()).toBe(0)
   const retention = ['--evm.trace_capsule_window_blocks=8', '--littable.segment_keys=16', '--littable.gc_period=100ms']
   node = await startNode(['dev', '--home', home, QUIET, ...retention])

@@ -60,7 +60,7 @@ async function snapshotOf(height: number): Promise<void> {
 const flushes = Object.fromEntries(DBS.map((db) => [`flatkv_flush_latency_count{db="${db}",success="true"}`, 1]))
 
 describe('a snapshot', () => {
-  it('is one flush, one write and one pass of pruning, which deletes the one before', async () => {
+  it('is one flush, one write, and one pruning pass', async () => {
     const first = await movedBy(async () => {
       await mine(INTERVAL)
       await snapshotOf(INTERVAL)
@@ -82,7 +82,7 @@ describe('a snapshot', () => {
 })
 
 describe('after a kill', () => {
-  it('an opening replays what was not flushed, once, and an idle node moves nothing', async () => {
+  it('an opening replays unflushed blocks once, idle is quiet', async () => {
     await mine(3)
     expect(await node.stop('SIGKILL')).toBe('SIGKILL')
     await start()

@@ -192,7 +192,7 @@ async function sign(transaction: { to?: Hex; data?: Hex }, ahead = 0): Promise<H
 }
 
 describe('blocks', () => {
-  it('move the state store by what was mined, and a trace of one that reverts is a success', async () => {
+  it('move the state store; a trace of a revert is a success', async () => {
     const raw = [await sign({ data: DEPLOY }), await sign({ to: account.address }, 1), await sign({ data: '0x60006000fd' }, 2)]
     const height = Number(JSON.parse(await post(call('eth_blockNumber'))).result)
     const changes = await movedBy(async () => {
@@ -235,7 +235,7 @@ describe('blocks', () => {
     expect(rpcOnly(traced)).toEqual(requests(['debug_traceBlockByNumber']))
   })
 
-  it('are flushed once the clock of fsync has struck, all tables alike', async () => {
+  it('are flushed by the clock of fsync, all tables alike', async () => {
     const names = ['flush_count_total', ...['flush', 'segment_flush', 'keymap_flush'].map((what) => `${what}_latency_seconds_count`)]
     const flushes = names.flatMap((name) => TABLES.map((table) => `litt_${name}{table="${table}"}`))
     const raw = await sign({ to: account.address })
@@ -287,7 +287,7 @@ describe('the page', () => {
     expect([...open.keys()]).toEqual(plain)
   })
 
-  it('is not there where metrics are off, and its deprecated part where that is off', async () => {
+  it('is absent without metrics, its deprecated part if off', async () => {
     const own = tempHome()
     const off = await startNode(['dev', '--home', own, '--metrics.enabled=false'])
     expect(off.metrics).toBeUndefined()

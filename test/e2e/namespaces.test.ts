@@ -39,7 +39,7 @@ describe('hearth start', () => {
   })
 
   it(
-    'has no method of the development chain, whatever evm.namespaces says',
+    'has no method of development chains with any namespaces',
     withNode(['start', '--home', home, `--evm.namespaces=${ALL}`], async ({ url }) => {
       const own = METHODS.filter((m) => DEV_NAMESPACES.includes(namespaceOf(m.name))).map((m) => m.name)
       for (const method of [...DEV_METHODS, ...own]) {

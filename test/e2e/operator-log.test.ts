@@ -36,7 +36,7 @@ async function line(component: string, msg: string): Promise<Line> {
 const seconds = expect.toSatisfy((s: unknown) => typeof s === 'number' && s >= 0 && s < 60)
 
 describe('the stores', () => {
-  it('tell of blocks that were taken back, in one line a second at most', async () => {
+  it('report unwound blocks, in at most one line a second', async () => {
     await start()
     const began = performance.now()
     for (let turn = 0; turn < 20; turn++) {
@@ -63,7 +63,7 @@ describe('the stores', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('tell of snapshots that were taken, that are there, and that went', async () => {
+  it('report snapshots that were taken, exist, and were removed', async () => {
     await start('--state-commit.flatkv.snapshot_interval_blocks=4', '--state-commit.flatkv.snapshot_keep=1', '--log.levels=stores=debug')
     const sender = new Sender(node)
     await sender.transfers(4)

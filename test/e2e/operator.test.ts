@@ -218,7 +218,7 @@ const linesOf = (node: RunningNode): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 describe('the log', () => {
-  it('of a node that is started says in JSON what it does, the core included, until it is closed', async () => {
+  it('of a started node is JSON, the core’s too, until it closes', async () => {
     const home = freshHome()
     const made = await startNode(['dev', '--home', home, '--log.level=info', '--log.format=text'])
     await until('a line of the core', () => / stores open at block /.test(made.log()))
@@ -242,7 +242,7 @@ describe('the log', () => {
     expect(linesOf(node)[ended.length + 2]).toMatchObject({ signal: 'SIGTERM' })
   })
 
-  it('has its lines in the order of what happened, those of the core too', async () => {
+  it('has its lines in the order of events, the core’s too', async () => {
     const home = freshHome()
     const made = await startNode(['dev', '--home', home])
     expect(await made.stop()).toBe(0)
@@ -359,27 +359,24 @@ describe('a rolling restart under load', () => {
     return { answers, ready, code }
   }
 
-  it.each([false, true])(
-    'answers every request that was accepted, and says 503 before the listener closes; with tokens: %s',
-    async (asks) => {
-      const home = freshHome()
-      const made = await startNode(['dev', '--home', home])
-      expect(await made.stop()).toBe(0)
-      const tokens = path.join(home, 'tokens')
-      fs.writeFileSync(tokens, `${TOKEN}\n`, { mode: 0o600 })
-      const node = await startNode(['start', '--home', home, DELAY, ...(asks ? [`--evm.auth_token_file=${tokens}`] : [])])
-      const { answers, ready, code } = await stopUnderLoad(node, asks ? { authorization: `Bearer ${TOKEN}` } : undefined)
-      const right = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x0' })
-      expect([...answers.keys()].filter((answer) => answer !== 'refused')).toEqual([right])
-      expect(answers.get(right)).toBeGreaterThan(20)
-      expect(code).toBe(0)
-      expect(ready[0]).toBe(200)
-      expect(ready.filter((status) => status !== 0).at(-1)).toBe(503)
-      const again = await startNode(['start', '--home', home])
-      expect(await rpc(again.url, 'eth_blockNumber')).toMatchObject({ result: '0x0' })
-      expect(await again.stop()).toBe(0)
-    },
-  )
+  it.each([false, true])('answers accepted requests, 503 before the close; tokens: %s', async (asks) => {
+    const home = freshHome()
+    const made = await startNode(['dev', '--home', home])
+    expect(await made.stop()).toBe(0)
+    const tokens = path.join(home, 'tokens')
+    fs.writeFileSync(tokens, `${TOKEN}\n`, { mode: 0o600 })
+    const node = await startNode(['start', '--home', home, DELAY, ...(asks ? [`--evm.auth_token_file=${tokens}`] : [])])
+    const { answers, ready, code } = await stopUnderLoad(node, asks ? { authorization: `Bearer ${TOKEN}` } : undefined)
+    const right = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x0' })
+    expect([...answers.keys()].filter((answer) => answer !== 'refused')).toEqual([right])
+    expect(answers.get(right)).toBeGreaterThan(20)
+    expect(code).toBe(0)
+    expect(ready[0]).toBe(200)
+    expect(ready.filter((status) => status !== 0).at(-1)).toBe(503)
+    const again = await startNode(['start', '--home', home])
+    expect(await rpc(again.url, 'eth_blockNumber')).toMatchObject({ result: '0x0' })
+    expect(await again.stop()).toBe(0)
+  })
 
   it('a second signal ends the node at once', async () => {
     const home = freshHome()

@@ -108,7 +108,7 @@ const runs = (ms: number, from?: string, leaveMs?: number) => ask('debug_traceCa
 const calls = (from?: string, leaveMs?: number) => ask('eth_call', [looping, 'latest', loops], from, leaveMs)
 
 describe('long work', () => {
-  it('is refused at once where its queue is full, and a client with less in it finds room', async () => {
+  it('is refused if the queue is full, fairly between clients', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=1', '--workers.heavy_queue=2')
     const giveBack = await takeThread()
     const three = Array.from({ length: 3 }, () => ['debug_traceCall', running(50)] as const)
@@ -127,7 +127,7 @@ describe('long work', () => {
     close()
   })
 
-  it('waits no longer than workers.heavy_wait, and one kind does not hold up another', async () => {
+  it('waits up to workers.heavy_wait, kinds do not block others', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=1', '--evm.max_concurrent_simulation_calls=1', '--workers.heavy_wait=400ms')
     const giveBack = await takeThread()
     const late = runs(50)
@@ -229,7 +229,7 @@ describe('memory', () => {
   const memoryOf = (): number => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${node.pid}/status`, 'utf8'))?.[1]) * 1024
   const gauge = async (name: string): Promise<number | undefined> => (await metricsOf(node)).get(name)
 
-  it('over its budget refuses long work alone, once the caches have given up theirs', async () => {
+  it('over its budget only refuses long work, after the caches', async () => {
     await start('--memory.budget_bytes=64 MiB', ...BAKING, '--log.level=info')
     await until('a refusal', async () => (await ask('eth_call', [{ to: ADDRESS }, 'latest'])).error !== undefined)
     const { error } = await ask('eth_call', [{ to: ADDRESS }, 'latest'])

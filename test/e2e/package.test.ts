@@ -33,7 +33,7 @@ afterAll(() => {
   for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
 })
 
-it('a development chain in the process: asked, sent to, gone when it is closed', async () => {
+it('a development chain in the process, gone when closed', async () => {
   let home = ''
   {
     await using node = await createDevNode()
@@ -66,7 +66,7 @@ it('use after close is an error, and a second close does nothing', async () => {
   await expect(node.table('blocks')).rejects.toThrow(ClosedError)
 })
 
-it('who opens a home twice in a process shares it; under other settings it is in use by this process', async () => {
+it('a second opening shares the home, or fails by its settings', async () => {
   const home = freshHome()
   const first = await openNode({ home, mode: 'dev' })
   const second = await openNode({ home, mode: 'dev' })
@@ -85,14 +85,14 @@ it('who opens a home twice in a process shares it; under other settings it is in
   expect(again.height).toBe(1n)
 })
 
-it('a home without a chain, and settings that do not read, are errors that say so', async () => {
+it('a home without a chain and bad settings are clear errors', async () => {
   const home = `${freshHome()}/none`
   await expect(openNode({ home })).rejects.toMatchObject({ name: 'HomeError', code: 'home_empty' })
   await expect(openNode({ home })).rejects.toThrow(HomeError)
   await expect(openNode({ home, settings: { 'state-commit.flatkv.fsync': 'always' } })).rejects.toThrow(SettingError)
 })
 
-it('a damaged segment is an error of the store, and none of the core', async () => {
+it('a damaged segment is an error of the store only', async () => {
   const home = freshHome()
   // A sealed segment is read only when one of its records is read.
   const settings = { 'littable.segment_keys': 16 }
@@ -115,7 +115,7 @@ it('a damaged segment is an error of the store, and none of the core', async () 
   expect(failed).toMatchObject({ name: 'StoreError', code: 'record_damaged', message: expect.stringContaining('damaged') })
 })
 
-it('beside a running node: a writer is refused with its pid, a reader has the newest snapshot and says its height', async () => {
+it('with a running node: a writer is refused, a reader served', async () => {
   const home = freshHome()
   const interval = '--state-commit.flatkv.snapshot_interval_blocks=2'
   const running = await startNode(['dev', '--home', home, interval])
@@ -155,7 +155,7 @@ it('beside a running node: a writer is refused with its pid, a reader has the ne
   expect(ReadOnlyError.name).toBe('ReadOnlyError')
 })
 
-it('a node listens only when it is asked to, and no longer than it is open', async () => {
+it('a node listens only on request, while it is open', async () => {
   const node = await createDevNode()
   const { url, stop } = await node.listen({ port: 0 })
   expect(await rpc(url, 'eth_chainId')).toMatchObject({ result: '0x7a69' })

@@ -118,7 +118,7 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
   const requests = (node: Node): Promise<number> =>
     metric(node, 'evmrpc_request_latency_seconds_count', 'endpoint="eth_sendRawTransaction"')
 
-  it('sends each of 1,000 senders to its owner, which has the transaction first', async () => {
+  it('sends each of 1,000 senders to its owner first', async () => {
     const sent = await sendAll([...accounts.keys()], 0)
     expect(sent.map(({ to }) => to)).toEqual(sent.map(({ owner }) => owner))
     await allIncluded(sent)
@@ -131,7 +131,7 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
     }
   }, 120_000)
 
-  it('loses nothing when an owner is killed: the follower takes its transactions', async () => {
+  it('loses nothing when an owner is killed: the follower has it', async () => {
     const gone = nodes[0] as Node
     await gone.node.end('SIGKILL')
     const sent = await sendAll([...accounts.keys()].slice(0, 200), 1)

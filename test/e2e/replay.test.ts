@@ -158,7 +158,7 @@ describe('hearth replay', () => {
     expect(replay([], { [variable]: 'many' })).toEqual(refused(variable))
   })
 
-  it('writes the error of a trace that fails on its line, and goes on', () => {
+  it('writes the error of a failed trace on its line', () => {
     const poor = file('poor.json', { ...TRANSFER, genesis: { ...TRANSFER.genesis, alloc: {} } })
     const traces = ['--trace', 'callTracer', '--trace', '{}', '--trace', 'noopTracer']
     const r = hearth(['replay', poor, file('good.json', TRANSFER), ...traces])
@@ -184,7 +184,7 @@ describe('hearth replay', () => {
   )
 
   const noBlocks = fixtures('mainnet-blocks') === undefined
-  it.skipIf(noBlocks)('answers as go-ethereum does for a recorded block, and for one of its transactions', () => {
+  it.skipIf(noBlocks)('answers as go-ethereum for a recorded block', () => {
     const block = path.join(FIXTURES, 'mainnet-blocks/116525.json.gz')
     const answers = path.join(FIXTURES, 'geth-answers/mainnet-blocks/116525/digests.json')
     const want = JSON.parse(fs.readFileSync(answers).toString())

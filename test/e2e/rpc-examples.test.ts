@@ -2,12 +2,23 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import type { Example } from '../../ts/rpc/page.ts'
+import { type Driven, drive, newHome } from './engine-node.ts'
 import { jsonDifference } from './guides/page.ts'
 import { ROOT, type RunningNode, rpc, startNode } from './harness.ts'
 import { until } from './waiting.ts'
 
-const examples = JSON.parse(fs.readFileSync(path.join(ROOT, 'docs/examples/rpc.json'), 'utf8')) as readonly Example[]
+const examplesOf = (file: string): readonly Example[] =>
+  JSON.parse(fs.readFileSync(path.join(ROOT, 'docs/examples', file), 'utf8')) as readonly Example[]
+
+/** Values in place of words in braces, in lists and objects too. */
+function filled(value: unknown, words: ReadonlyMap<string, unknown>): unknown {
+  if (typeof value === 'string') return words.has(value) ? words.get(value) : value
+  if (Array.isArray(value)) return value.map((item) => filled(item, words))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item, words)]))
+}
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const TRANSFER = { from: ALICE, to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: '0x1', gas: '0x5208' }
@@ -35,11 +46,72 @@ describe('docs/rpc.md', () => {
   })
   afterAll(() => node.stop())
 
-  it.each(examples)('$method returns what the page shows', async ({ method, params, result, error }) => {
+  it.each(examplesOf('rpc.json'))('$method returns what the page shows', async ({ method, params, result, error }) => {
     const sent = await Promise.all(params.map((param) => (typeof param === 'string' && words[param]?.()) || param))
     const response = await rpc(node.url, method, sent)
     if (response.error === undefined) results.set(method, response.result)
     expect(response.error === undefined, JSON.stringify(response.error)).toBe(error === undefined)
     expect(error === undefined ? jsonDifference(result, response.result) : jsonDifference(error, response.error)).toBeUndefined()
+  })
+})
+
+describe('subscriptions of docs/rpc.md', () => {
+  let node: RunningNode
+  let socket: WebSocket
+  const messages: { id?: number; result?: unknown; error?: unknown; params?: { subscription: string; result: unknown } }[] = []
+  const words = new Map<string, unknown>()
+
+  beforeAll(async () => {
+    node = await startNode(['dev', '--demo'])
+    await until('the demo', () => node.log().includes('runs out of gas'))
+    socket = new WebSocket(node.ws)
+    socket.on('message', (data) => messages.push(JSON.parse(data.toString())))
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  })
+  afterAll(async () => {
+    socket.close()
+    await node.stop()
+  })
+
+  it.each(examplesOf('rpc-subscriptions.json'))('$method works as the page shows', async ({ method, params, result, notification }) => {
+    const id = messages.length + 1
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: filled(params, words) }))
+    await until('the answer', () => messages.some((message) => message.id === id))
+    const answer = messages.find((message) => message.id === id)
+    expect(answer?.error).toBeUndefined()
+    expect(jsonDifference(result, answer?.result)).toBeUndefined()
+    words.set(`{${method}}`, answer?.result)
+    if (notification === undefined) return
+    if (method === 'eth_subscribe') await rpc(node.url, 'eth_sendTransaction', [TRANSFER])
+    const of = () => messages.find((message) => message.params?.subscription === answer?.result)?.params?.result
+    await until('a notification', () => of() !== undefined)
+    expect(jsonDifference(notification, of())).toBeUndefined()
+  })
+})
+
+describe('the Engine API of docs/rpc.md', () => {
+  const home = newHome()
+  let driven: Driven
+  const words = new Map<string, unknown>()
+
+  beforeAll(async () => {
+    driven = await drive(home)
+    const { result } = await rpc(driven.node.url, 'eth_getBlockByNumber', ['0x0', false])
+    words.set('{hash of block 0}', (result as { hash: string }).hash)
+  })
+  afterAll(async () => {
+    await driven.node.stop()
+    fs.rmSync(home, { recursive: true, force: true })
+  })
+
+  it.each(examplesOf('rpc-engine.json'))('$method returns what the page shows', async ({ method, params, result }) => {
+    const answer = await driven.consensus.ask(method, ...(filled(params, words) as unknown[]))
+    expect(answer.error).toBeUndefined()
+    expect(jsonDifference(result, answer.result)).toBeUndefined()
+    const { payloadId, executionPayload } = answer.result as { payloadId?: string; executionPayload?: { blockHash: string } }
+    if (payloadId !== undefined) words.set('{payloadId}', payloadId)
+    if (executionPayload === undefined) return
+    words.set('{executionPayload}', executionPayload)
+    words.set('{hash of block 1}', executionPayload.blockHash)
   })
 })

@@ -102,7 +102,7 @@ describe('the tarball', { timeout: NPM_MS_MAX }, () => {
     expect(files.filter((file) => /\.rs$|^package\/(crates|test|ts\/(?!metrics))/.test(file))).toEqual([])
   })
 
-  it('is well formed, and its types are found by everyone who can import it', () => {
+  it('is well formed, and all importers find its types', () => {
     const publint = run(process.execPath, [path.join(ROOT, 'node_modules/publint/src/cli.js'), tarball, '--strict', '--pack', 'false'])
     expect(publint.out).toMatch(/All good/)
     const attw = run(process.execPath, [
@@ -185,7 +185,7 @@ void balance
     expect(run(process.execPath, [TSC, ...STRICT, 'typed.mts'], dir)).toEqual({ status: 0, out: '' })
   })
 
-  it('compiles and runs the example of docs/library.md as that says', async () => {
+  it('compiles and runs the example of docs/library.md', async () => {
     const dir = copyOf('library')
     const guide = fs.readFileSync(path.join(ROOT, 'docs/library.md'), 'utf8')
     const block = (kind: string): string => new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``).exec(guide)?.[1] ?? ''

@@ -40,7 +40,7 @@ describe.skipIf(dir === undefined)('reading a chain', () => {
     fs.rmSync(home, { recursive: true, force: true })
   })
 
-  it('blocks with whole transactions are what eth_getBlockByNumber says', async () => {
+  it('blocks with transactions equal eth_getBlockByNumber', async () => {
     const blocks = await node.blocks({ full: true }).toArray()
     expect(blocks).toHaveLength(Number(node.height) + 1)
     const types = new Set<number>()
@@ -65,7 +65,7 @@ describe.skipIf(dir === undefined)('reading a chain', () => {
     expect([...types].sort()).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('blocks without transactions give their hashes; bytes are the same as text', async () => {
+  it('blocks without transactions have hashes; bytes equal text', async () => {
     const texts = await node.blocks().toArray()
     const bytes = await node.blocks({ form: 'bytes' }).toArray()
     expect(bytes.map(asJson)).toEqual(texts.map(asJson))
@@ -136,7 +136,7 @@ describe.skipIf(dir === undefined)('reading a chain', () => {
     expect(await node.state(id.hash as `0x${string}`).block()).toEqual(id)
   })
 
-  it('rows of the state store are the accounts, in order and backwards, by prefix too', async () => {
+  it('rows of the state store are the accounts, in any order', async () => {
     const rows = await node.kv.rows('account', { form: 'hex' }).toArray()
     const keys = rows.map(({ key }) => key)
     expect(keys).toEqual([...keys].sort())
@@ -163,7 +163,7 @@ describe.skipIf(dir === undefined)('reading a chain', () => {
     await expect(node.table('nothing')).rejects.toThrow()
   })
 
-  it('ranges: places by any name, nothing beyond the head, what is not there is an error', async () => {
+  it('ranges: any names, nothing beyond the head, typed errors', async () => {
     const numbers = async (options: Parameters<typeof node.blocks>[0]): Promise<bigint[]> =>
       (await node.blocks(options).toArray()).map(({ number }) => number)
     const { height } = node

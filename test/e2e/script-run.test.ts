@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => node?.close())
 
 describe('calls', () => {
-  it('give what the contract returns, as text or bytes, of any block, with overrides', async () => {
+  it('give the contract’s result for any block, with overrides', async () => {
     expect(await node.call({ to: contract, data: GET })).toBe(word(42))
     expect(await node.call({ to: contract, data: GET }, { block: 1n })).toBe(word(0))
     expect(await node.call({ to: Buffer.from(contract.slice(2), 'hex'), data: GET }, { form: 'bytes' })).toEqual(
@@ -133,7 +133,7 @@ describe('traces', () => {
     await expect(node.trace({ block: 2n, index: 9 }, 'callTracer')).rejects.toThrow(NotFoundError)
   })
 
-  it('steps come one after the other and are those of the struct logger', async () => {
+  it('steps come one by one and equal the struct logger', async () => {
     const whole = (await node.provider.request({ method: 'debug_traceTransaction', params: [setBy, { enableMemory: true }] })) as {
       structLogs: object[]
     }
@@ -174,7 +174,7 @@ describe('traces', () => {
     expect(await steps.summary).toMatchObject({ failed: true })
   })
 
-  it('functions run in this process, with closures and whatever they return', async () => {
+  it('functions run in this process, with closures', async () => {
     const ops = new Map<string, number>()
     const result = await node.trace(setBy, {
       step(log) {
@@ -266,7 +266,7 @@ describe.skipIf(fixtures('mainnet-blocks') === undefined)('recorded blocks', () 
 })
 
 describe('providers', () => {
-  it('EIP-1193: results, errors with code and data, subscriptions as messages', async () => {
+  it('EIP-1193: results, errors with data, subscriptions', async () => {
     const { provider } = node
     expect(await provider.request({ method: 'net_version' })).toBe('31337')
     const failed = await provider
@@ -292,7 +292,7 @@ describe('providers', () => {
     expect(messages).toHaveLength(1)
   })
 
-  it('viem: actions over the transport, typed debug methods, traces as actions, also over HTTP', async () => {
+  it('viem: actions, typed debug methods, traces, also over HTTP', async () => {
     const client = createPublicClient({ chain: hardhat, transport: hearth(node), rpcSchema: rpcSchema<HearthRpcSchema>() }).extend(
       traceActions,
     )

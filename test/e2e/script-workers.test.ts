@@ -21,7 +21,7 @@ const message = (worker: Worker): Promise<Record<string, number>> =>
     worker.once('error', reject)
   })
 
-it('two workers and the main thread have one home open; any of them may die', async () => {
+it('workers and the main thread share a home; any may die', async () => {
   const node = await openNode({ home, mode: 'dev' })
   for (let i = 0; i < 3; i++) await node.provider.request({ method: 'eth_sendTransaction', params: [{ from: FROM, to: FROM }] })
   const dying = start('die')

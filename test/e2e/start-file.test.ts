@@ -21,14 +21,14 @@ function run(script: string): unknown {
   return JSON.parse(stdout)
 }
 
-it.skipIf(stale)(`the program is loaded out of its file, with V8's cache${stale ? ' (skipped: npm run build makes the file)' : ''}`, () => {
+it.skipIf(stale)(`is loaded from its file and cache${stale ? ' (skipped: npm run build makes the file)' : ''}`, () => {
   const loaded = run(
     'const p = await loadProgram(); console.log(JSON.stringify([p.cached, p.codeCache().length > 100_000, p.main !== modules.main]))',
   )
   expect(loaded).toEqual([true, true, true])
 })
 
-it.skipIf(stale)('it is the same program: help and settings are those of the modules', () => {
+it.skipIf(stale)('is the same program: help and settings are equal', () => {
   const text = run(`
     const p = await loadProgram()
     const printed = async (main, argv) => {
@@ -44,7 +44,7 @@ it.skipIf(stale)('it is the same program: help and settings are those of the mod
   expect(hearth(['--version']).stdout).toMatch(/^\S+\/v\d+\.\d+\.\d+/)
 })
 
-it.skipIf(stale)('the command as it is installed, without ES modules, is the same too', () => {
+it.skipIf(stale)('the installed command without ES modules is the same', () => {
   const installed = spawnSync(path.join(CLI, 'hearth.cjs'), ['--version'], { encoding: 'utf8' })
   expect([installed.status, installed.stdout, installed.stderr]).toEqual([0, hearth(['--version']).stdout, ''])
   const wrong = spawnSync(path.join(CLI, 'hearth.cjs'), ['nothing'], { encoding: 'utf8' })

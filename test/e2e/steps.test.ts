@@ -114,7 +114,7 @@ describe('steps on a development chain', () => {
     expect(last).toMatchObject({ hits: [{ frame: 0 }], next: expect.any(Number) })
   })
 
-  it('give any range of a million steps at once, and of a call as of a transaction', async () => {
+  it('give any range of a million steps at once, of calls too', async () => {
     const rounds = 142_857
     const hash = await dev.send(ALICE, loop, { gas: '0xe00000', data: counter(rounds) })
     const index = await dev.call<Index>('debug_traceStepIndex', hash)
@@ -145,7 +145,7 @@ describe('steps on a development chain', () => {
     expect(steps.map(({ op }) => op)).toEqual(['PUSH1', 'PUSH1', 'SSTORE', 'STOP'])
   })
 
-  it('of a fork are those of its own blocks, and of the origin below', async () => {
+  it('of a fork are its own blocks’, and the origin’s below', async () => {
     const before = await dev.send(ALICE, loop, { gas: '0x30d40', data: counter(3) })
     const fork = await startNode(['dev', '--fork-url', node.url])
     try {
@@ -180,7 +180,7 @@ describe('steps on a development chain', () => {
   })
 })
 
-it('steps are governed by the permission of the trace without a tracer', async () => {
+it('steps need the permission of the default tracer', async () => {
   const home = tempHome()
   const node = await startNode(['dev', '--home', home, '--evm.trace_allowed_tracers=callTracer'])
   try {

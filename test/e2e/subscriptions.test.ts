@@ -72,7 +72,7 @@ afterAll(async () => {
 })
 
 describe('eth_subscribe', () => {
-  it('sends heads as go-ethereum does, and nothing after it is ended', async () => {
+  it('sends heads as go-ethereum does, and nothing after its end', async () => {
     const client = await Client.open()
     const { result: id } = await client.ask('eth_subscribe', 'newHeads')
     await send()
@@ -107,7 +107,7 @@ describe('eth_subscribe', () => {
     client.socket.terminate()
   })
 
-  it('sends pending transactions by hash and whole, as they were while they waited', async () => {
+  it('sends pending transactions by hash and whole', async () => {
     const client = await Client.open()
     const [hashes, whole] = [
       await client.ask('eth_subscribe', 'newPendingTransactions'),
@@ -120,7 +120,7 @@ describe('eth_subscribe', () => {
     client.socket.terminate()
   })
 
-  it('refuses what there is not, and as many as are allowed of a kind; those of a connection that closes make room', async () => {
+  it('refuses unknown ones and too many; a close makes room', async () => {
     const client = await Client.open()
     const refusal = async (...params: unknown[]) => (await client.ask('eth_subscribe', ...params)).error
     expect(await refusal('foo')).toEqual({ code: -32601, message: 'no "foo" subscription in eth namespace' })
@@ -137,7 +137,7 @@ describe('eth_subscribe', () => {
     other.socket.terminate()
   })
 
-  it('closes a connection that does not read with 1013 and the number of notifications missed', async () => {
+  it('closes a connection that does not read with 1013', async () => {
     const client = await Client.open()
     for (let i = 0; i < 1000; i++) {
       client.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 10_000 + i, method: 'eth_subscribe', params: ['newHeads'] }))

@@ -31,7 +31,7 @@ describe('hearth trace', () => {
   })
   afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
 
-  it('prints a transaction that failed, by the node of the home and by its URL alike', () => {
+  it('prints a failed transaction, by home and by URL', () => {
     const [ofHome, ofUrl] = [trace('--home', home, hashes[3] as string), trace('--rpc', node.url, hashes[3] as string)]
     expect([ofHome.status, ofHome.stderr]).toEqual([0, ''])
     expect(ofUrl.stdout).toBe(ofHome.stdout)
@@ -103,7 +103,7 @@ describe('hearth trace', () => {
     expect(last[1]).toMatch(new RegExp(`^ +${all.length - 1} {2}\\[0\\] .* ${all.at(-1)?.op} `))
   })
 
-  it('prints gas by opcode, of a transaction and of its block alike, and what changed', () => {
+  it('prints gas by opcode, and what changed', () => {
     const [one, block] = [trace('--home', home, '--gas=opcode', hashes[1] as string), trace('--home', home, '--gas=opcode', '2')]
     expect(one.stdout).toMatch(/^ +22,100 +\d+\.\d % +1 step {3}SSTORE\n/)
     expect(block.stdout).toBe(one.stdout)

@@ -70,7 +70,7 @@ describe('the trace namespace', () => {
     expect(whole[0]?.vmTrace.code).toBe(await dev.call('eth_getCode', contract, 'latest'))
   })
 
-  it('traces calls that are not mined, each on what those before it left', async () => {
+  it('traces unmined calls, each on the effects of the former', async () => {
     const call = (value: number) => ({ from: ALICE, to: contract, data: set(value) })
     const one = await dev.call<{ stateDiff: Record<string, { storage: object }> }>('trace_call', call(7), ['stateDiff'], 'latest')
     const many = await dev.call<(typeof one)[]>(

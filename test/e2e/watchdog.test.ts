@@ -72,7 +72,7 @@ const SCRIPT = `
 `
 
 describe('a node whose main thread is stuck', () => {
-  it('ends after SIGTERM with its stores flushed and all that it acknowledged', async () => {
+  it('ends after SIGTERM, flushed, with all acknowledged blocks', async () => {
     const home = freshHome()
     const node = await start(home)
     const [from] = (await rpc(node.url, 'eth_accounts')).result as string[]
@@ -102,7 +102,7 @@ describe('a node whose main thread is stuck', () => {
     }
   })
 
-  it('ends after SIGINT with a trace under way, and where nobody reads what it writes', async () => {
+  it('ends after SIGINT during a trace and with unread output', async () => {
     const home = freshHome()
     const ports = ['--evm.http_port=0', '--evm.ws_enabled=false', '--metrics.enabled=false']
     const node = spawnHearth(['dev', '--home', home, '--evm.shutdown_timeout=0s', ...ports], { NODE_OPTIONS: options })
@@ -142,7 +142,7 @@ describe('a node whose main thread is stuck', () => {
     expect(lines(node, /^ended by a second signal/)).toEqual([expect.objectContaining({ level: 'error', began: 'eth_chainId' })])
   })
 
-  it('says so while it is stuck and when it is not any more, and counts it under the method', async () => {
+  it('reports a stall and its end, and counts it by method', async () => {
     const home = freshHome()
     const node = await start(home)
     const { answer } = await occupy(node, 'eth_gasPrice')
@@ -171,7 +171,7 @@ describe('signals', () => {
     expect(await node.stop()).toBe(EXIT.done)
   })
 
-  it('belong to a script that has a node open: nobody watches, and they do what they do in any script', () => {
+  it('belong to a script with a node open: nothing watches', () => {
     const ran = spawnSync(process.execPath, ['--input-type=module', '-e', SCRIPT, freshHome()], { cwd: ROOT, encoding: 'utf8' })
     expect([ran.signal, ran.stderr]).toEqual(['SIGTERM', ''])
     const names = JSON.parse(ran.stdout) as string[]

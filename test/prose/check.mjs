@@ -1,12 +1,12 @@
-// Findings in the prose of the project: avoided words, long lines, dead links.
+// Findings in the prose of the project: avoided words, long lines, dead links, long names of tests.
 import fs from 'node:fs'
 import path from 'node:path'
 import { hasUserTexts, isDashboard, isPage, isSource } from './files.mjs'
 import { prose, scan } from './scan.mjs'
-import { COLUMNS_MAX, WORDS } from './words.mjs'
+import { COLUMNS_MAX, TEST_NAME_MAX, WORDS } from './words.mjs'
 
 /**
- * @typedef {'word' | 'width' | 'link'} Kind
+ * @typedef {'word' | 'width' | 'link' | 'name'} Kind
  * @typedef {{ file: string, line: number, kind: Kind, found: string, advice: string, inComment:
  * boolean }} Finding
  */
@@ -74,6 +74,29 @@ export function checkPage(root, file, page) {
   )
 }
 
+const RUST_TEST = /#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn (\w+)/g
+const VITEST_TEST = /\b(?:it|test|describe)(?:\.\w+)*(?:\([^'"`]*?\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
+
+/** Findings in the names of a file's tests: an interpolated value does not count. */
+export function checkTestNames(file, source) {
+  const found = file.endsWith('.rs')
+    ? [...source.matchAll(RUST_TEST)].map(({ 1: name = '', index }) => ({ name, index }))
+    : /\.test\.(?:ts|mjs)$/.test(file)
+      ? [...source.matchAll(VITEST_TEST)].map(({ 2: name = '', index }) => ({ name, index }))
+      : []
+  return found
+    .map(({ name, index }) => ({ length: name.replaceAll(/\$\{[^}]*\}/g, '').length, index }))
+    .filter(({ length }) => length > TEST_NAME_MAX)
+    .map(({ length, index }) => ({
+      file,
+      line: source.slice(0, index).split('\n').length,
+      kind: 'name',
+      found: `the name of a test has ${length} characters`,
+      advice: `at most ${TEST_NAME_MAX}`,
+      inComment: false,
+    }))
+}
+
 /** The line from which on a Rust file has its tests; none is after the last line. */
 const testsOf = (source) => {
   const found = /^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*mod /m.exec(source)
@@ -124,7 +147,7 @@ export function check(root, files) {
     if (!fs.existsSync(at)) return []
     const text = fs.readFileSync(at, 'utf8')
     if (isPage(file)) return checkPage(root, file, text)
-    if (isSource(file)) return checkSource(file, text)
+    if (isSource(file)) return [...checkSource(file, text), ...checkTestNames(file, text)]
     return text.split('\n').flatMap((line, i) => words(line).map((finding) => ({ file, line: i + 1, inComment: false, ...finding })))
   })
 }

@@ -20,3 +20,6 @@ export const WORDS = [
 
 /** Columns that a line of a comment or of a page's prose may have. */
 export const COLUMNS_MAX = 100
+
+/** Characters that the name of a test may have. */
+export const TEST_NAME_MAX = 60

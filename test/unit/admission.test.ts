@@ -9,7 +9,7 @@ const from = (remoteAddress: string | undefined, forwarded?: string | string[]) 
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as never
 
 describe('addresses', () => {
-  it('are the socket, IPv4 also where it came over IPv6, IPv6 by its first 64 bits', () => {
+  it('are the socket, IPv4-mapped too, IPv6 by its first 64 bits', () => {
     const clients = new ClientAddresses([])
     for (const [peer, key] of [
       ['203.0.113.9', '203.0.113.9'],
@@ -30,7 +30,7 @@ describe('addresses', () => {
     expect(new ClientAddresses(['10.0.0.0/8']).of(from('203.0.113.9', '198.51.100.1'))).toBe('203.0.113.9')
   })
 
-  it('take from a trusted proxy the right-most address that is none', () => {
+  it('are the right-most untrusted address behind a trusted proxy', () => {
     const clients = new ClientAddresses(['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7'])
     for (const [peer, forwarded, key] of [
       ['10.1.2.3', '198.51.100.1', '198.51.100.1'],
@@ -50,7 +50,7 @@ describe('addresses', () => {
 })
 
 describe('token buckets', () => {
-  it('let a burst through, then so many a second, and say how long to wait', () => {
+  it('allow a burst, then a fixed rate, and report the wait', () => {
     let now = 0
     const buckets = new TokenBuckets(10, 5, () => now)
     expect(buckets.take('a', 5)).toBe(0)
@@ -132,7 +132,7 @@ describe('the budgets of clients', () => {
     expect([third.take(50), many.take(1), many.isOverShare]).toEqual([true, false, false])
   })
 
-  it('take one request of the largest size in any case, and all with a share of 1', () => {
+  it('allow one request of any size, and everything with share 1', () => {
     const small = new ClientBudgets(100, 0.01, 10).of('a')
     expect([small.take(4), small.take(6), small.take(1)]).toEqual([true, true, false])
     const whole = new ClientBudgets(100, 1, 10).of('a')

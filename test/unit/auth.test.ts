@@ -97,7 +97,7 @@ const MISSING = 'missing token: send the header Authorization: Bearer TOKEN'
 const CHALLENGE = 'Bearer realm="hearth"'
 
 describe('a listener with tokens', () => {
-  it('answers who has one, and 401 with a JSON-RPC body to everyone else', async () => {
+  it('answers with a token, else 401 with a JSON-RPC body', async () => {
     const { httpUrl } = await serve({ 'evm.auth_token_file': tokens })
     expect(await post(httpUrl, request('eth_blockNumber'), TOKEN)).toEqual([200, ANSWER, null])
     expect(await post(httpUrl, request('eth_blockNumber'), 'another-token-of-some-length')).toEqual([200, ANSWER, null])
@@ -251,7 +251,7 @@ describe('the listener of debug methods', () => {
     expect((await post(debugUrl, request('debug_traceBlockByNumber'), TOKEN))[0]).toBe(200)
   })
 
-  it('is shared where its port is 0, and refused without the namespace', async () => {
+  it('is shared with port 0, and refused without the namespace', async () => {
     expect((await serve({})).debugUrl).toBeUndefined()
     await expect(serve({ 'evm.debug_port': '1', 'evm.namespaces': 'eth' })).rejects.toThrow(
       /evm\.debug_port.*evm\.namespaces has no debug/s,

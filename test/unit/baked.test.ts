@@ -9,7 +9,7 @@ const core = (oldestBlock: string) => fakeCore({ capabilities: JSON.stringify({ 
 const ON = { 'evm.trace_bake_enabled': 'true' }
 const ALL = { ...ON, 'evm.trace_bake_tracers': 'callTracer,prestateTracer,flatCallTracer' }
 
-it('a block has a row for each tracer, and for those with options', async () => {
+it('a block has a row per tracer, and for those with options', async () => {
   expect(await bakingOf(core('0x0'), settingsOf({}))).toBeUndefined()
   expect(await bakingOf(core('0x0'), settingsOf(ON))).toEqual({ rowsPerBlock: 1, firstBlock: 1, windowBlocks: 0 })
   const more = settingsOf({ ...ALL, 'evm.trace_bake_canonical_configs': 'true', 'evm.trace_bake_window_blocks': '7' })

@@ -100,7 +100,7 @@ it.each(['chain_getTransactionReceipt', 'chain_nothing', 'CHAIN_getTransactionRe
   },
 )
 
-it('the receipt is served where it is named, whatever its case, with the header', async () => {
+it('serves the receipt with the header, whatever its case', async () => {
   const { post, overWebSocket } = await node(ALL)
   const answer = { jsonrpc: '2.0', id: 1, result: RECEIPT }
   expect(await post(call('chain_getTransactionReceipt', HASH))).toEqual({ status: 200, header: DEPRECATED, json: answer })

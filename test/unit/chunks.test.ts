@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, WHOLE_BYTES_MAX } from '../../ts/core/chunks.ts'
 
-it('memory that was given back is lent again, and nobody else gets it before', () => {
+it('returned memory is reused, and never shared', () => {
   const first = lend(CHUNK_BYTES_MAX)
   expect(lend(CHUNK_BYTES_MAX).buffer).not.toBe(first.buffer)
   giveBack(first)

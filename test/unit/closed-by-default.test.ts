@@ -109,7 +109,7 @@ describe('a WebSocket', () => {
 })
 
 describe('the host of a request', () => {
-  it('is an address or a name that is listed, and nothing that only begins so', () => {
+  it('is a listed address or name, but not a longer name', () => {
     const good = [
       'localhost',
       'LOCALHOST:8545',

@@ -85,7 +85,7 @@ describe('objects', () => {
     expect(refusal(() => codec.blockOverrides([]))).toBe('cannot use array as an object')
   })
 
-  it('a filter has a block or a range, four positions, and alternatives', () => {
+  it('a filter has a block or range, 4 positions, alternatives', () => {
     const topics = [null, HASH, [HASH, null], []]
     expect(codec.filter({ fromBlock: '0x1', toBlock: 'latest', address: [ADDRESS], topics })).toEqual({
       fromBlock: '0x1',

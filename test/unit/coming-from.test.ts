@@ -54,7 +54,7 @@ describe.each(pages)('$name', ({ text }) => {
   })
 })
 
-it('every flag of other programs that has an equal is on one of the pages', () => {
+it('every flag with an equal is on one of the pages', () => {
   const missing = Object.keys(SAME_FLAGS).filter((flag) => !both.includes(`\`--${flag}\``))
   // Flags of reth alone.
   expect(missing.filter((flag) => !/^rpc\.max-/.test(flag))).toEqual([])
@@ -69,7 +69,7 @@ it('commands exist', () => {
   expect(used.length).toBeGreaterThan(10)
 })
 
-it('methods exist where the pages say so, and do not where they say so', () => {
+it('methods exist, or do not, as the pages say', () => {
   const absent = both.split('\n').flatMap((line, i, lines) => {
     const table = lines.slice(0, i).lastIndexOf('These methods of geth do not exist in Hearth:')
     const isRow = table >= 0 && line.startsWith('| `') && !lines.slice(table, i).some((text) => text.startsWith('## '))

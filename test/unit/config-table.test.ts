@@ -29,7 +29,7 @@ it('has a row for every setting', () => {
 describe.each(SETTING_KEYS.map((key) => [key, ...ROWS[key]] as const))('%s', (key, byDefault, text, toml, value, wrong, outside) => {
   const variable = environmentName(key)
 
-  it('default, file, environment, flag: each wins over those before it', () => {
+  it('default, file, environment, flag: each wins over the former', () => {
     const file = inFile(key, toml)
     const at = (sources: Parameters<typeof resolveSettings>[0]) => {
       const { settings, origins, from } = resolveSettings(sources)
@@ -45,7 +45,7 @@ describe.each(SETTING_KEYS.map((key) => [key, ...ROWS[key]] as const))('%s', (ke
     expect(at({ flags: new Map([[key, text]]), environment: { [variable]: defaultText }, file })).toEqual([value, 'flag', `--${key}`])
   })
 
-  it('refuses a wrong type and what is out of range, with the place and what it takes', () => {
+  it('refuses wrong types and ranges, with the expected value', () => {
     const { takes } = settingOf(key).kind
     expect(refusal({ file: inFile(key, wrong) })).toEqual([
       { where: `node.toml:2:1: ${key}`, message: expect.stringContaining(`takes ${takes}, not `) },

@@ -81,7 +81,7 @@ describe('refusals', () => {
     expect(refusal({ flags: new Map([[key, value]]) })).toBe(message)
   })
 
-  it('unknown keys, with their place, the nearest known one and what that takes', () => {
+  it('unknown keys, with position, nearest known key and values', () => {
     const port = 'which takes an integer from 0 to 65535?'
     expect(refusal({ flags: new Map([['evm.htp_port', '1']]) })).toBe(`unknown flag --evm.htp_port; did you mean --evm.http_port, ${port}`)
     expect(refusal({ file: file('# a\n[evm]\n  http_prot = 1') })).toBe(
@@ -94,7 +94,7 @@ describe('refusals', () => {
     expect(refusal({ file: file('[evm]\nEnableMetrics = true') })).toMatch(/^node.toml:2:1: unknown setting evm.EnableMetrics/)
   })
 
-  it('unknown variables are a warning, those of the project are none', () => {
+  it('unknown variables warn, those of the project do not', () => {
     const environment = { HEARTH_EVM_HTTP_PROT: '1', HEARTH_FIXTURES: '/x', HEARTH_TEST_THREADS: '2', PATH: '/bin' }
     const { settings, warnings } = resolveSettings({ environment })
     expect(settings['evm.http_port']).toBe(8545)
@@ -103,13 +103,13 @@ describe('refusals', () => {
     ])
   })
 
-  it('a setting that cannot have an effect warns where it was changed', () => {
+  it('a setting that cannot have an effect warns', () => {
     expect(resolveSettings({ file: file('[evm]\nmax_estimate_gas_calls = 7\nmax_tx_pool_txs = 1000') }).warnings).toEqual([
       'evm.max_estimate_gas_calls (node.toml:2:1) has no effect on this version of the node',
     ])
   })
 
-  it('what baking cannot work with is refused with the key and what it takes', () => {
+  it('what baking cannot work with is refused with the key', () => {
     const tracers = 'evm.trace_bake_tracers takes a list of at least one of callTracer, prestateTracer, flatCallTracer'
     expect(refusal({ file: file('[evm]\ntrace_bake_tracers = ["opcodeTracer"]') })).toContain(`${tracers}, not "opcodeTracer"`)
     expect(refusal({ file: file('[evm]\ntrace_bake_tracers = []') })).toContain(`${tracers}, not []`)
@@ -121,7 +121,7 @@ describe('refusals', () => {
     )
   })
 
-  it('values of the file by type, and text that is no TOML, with line and column', () => {
+  it('values of the file by type, invalid TOML by line and column', () => {
     const port = 'evm.http_port takes an integer from 0 to 65535, not'
     expect(refusal({ file: file('[evm]\nhttp_port = "8545"') })).toBe(`node.toml:2:1: ${port} "8545"`)
     expect(refusal({ file: file('[evm]\nhttp_port = 8545.5') })).toBe(`node.toml:2:1: ${port} 8545.5`)
@@ -148,7 +148,7 @@ describe('refusals', () => {
     expect(resolveSettings({ ...flags('eth,anvil'), dev: true }).warnings).toEqual([])
   })
 
-  it('several at once, from all sources, also where another source wins', () => {
+  it('several at once, from all sources, overridden ones too', () => {
     const sources = {
       flags: new Map([['evm.http_port', '1']]),
       environment: { HEARTH_EVM_HTTP_PORT: 'x', HEARTH_METRICS_PORT: '-1' },
@@ -222,7 +222,7 @@ describe('keys of earlier versions', () => {
     ])
   })
 
-  it('a renamed key with another unit is converted, and its value is checked', () => {
+  it('a renamed key is converted and its value is checked', () => {
     const ms = { file: file('[evm]\ntrace_timeout_ms = 7000'), environment: { HEARTH_EVM_TRACE_STALL_TIMEOUT_MS: '8000' } }
     const { settings } = resolveSettings(ms)
     expect([settings['evm.trace_timeout'], settings['evm.trace_stall_timeout']]).toEqual([7000, 8000])
@@ -268,7 +268,7 @@ describe('measures', () => {
 })
 
 describe('places of keys', () => {
-  it('names line and column through strings, comments, arrays, dotted and quoted keys, inline tables', () => {
+  it('names line and column through all syntax of TOML', () => {
     const text = [
       'top = "[x] # no \\" comment" # [y]',
       '[a."b c".d]',
@@ -356,7 +356,7 @@ describe('rendering', () => {
     expect(lines.findIndex((line) => line.includes('http_port = '))).toBeLessThan(20)
   })
 
-  it('every key of that file has its doc, range and default before it', () => {
+  it('every key of that file is documented before it', () => {
     const lines = defaultFile().split('\n')
     const at = lines.indexOf('# trace_stall_timeout = "30s"')
     expect(lines.slice(at - 3, at)).toEqual([

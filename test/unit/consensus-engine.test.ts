@@ -75,7 +75,7 @@ describe('the supervisor', () => {
     expect(log.has('warn cannot dial')).toBe(true)
   })
 
-  it('starts it again after a kill, and waits longer from death to death', async () => {
+  it('restarts after a kill, and waits longer each time', async () => {
     const { supervisor, log, engine } = supervise([{ ends: 'stay' }, { ends: 1 }, { ends: 1 }, { ends: 'stay' }], { restartMs: [1, 2, 3] })
     await until('the first run', () => engine.starts().length === 1)
     process.kill(supervisor.pid as number, 'SIGKILL')
@@ -104,7 +104,7 @@ describe('the supervisor', () => {
     expect(engine.starts()).toHaveLength(1)
   })
 
-  it('starts it again where consensus failed because the socket ended', async () => {
+  it('restarts where consensus failed as the socket ended', async () => {
     const failure = engineLine('error', 'CONSENSUS FAILURE!!!', { err: 'failed to apply block; error read message: EOF' })
     const { supervisor, engine } = supervise([{ lines: [failure], ends: 1 }, { ends: 'stay' }])
     await until('the second run', () => engine.starts().length === 2)
@@ -162,7 +162,7 @@ describe('lines of the log', () => {
     expect(fatalReason(parseLine(line))).toContain(advice)
   })
 
-  it('forbid nothing where they are information, or the socket ended', () => {
+  it('allow a restart for information and an ended socket', () => {
     expect(fatalReason(parseLine(engineLine('info', 'conflicting vote')))).toBeUndefined()
     expect(fatalReason(parseLine(engineLine('error', 'Error dialing peer', { err: 'EOF' })))).toBeUndefined()
     for (const err of ['read message: EOF', 'write message: broken pipe', 'connection reset by peer', 'client is not running'])

@@ -54,7 +54,7 @@ describe('keys', () => {
 describe('genesis.json', () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-  it('holds the genesis of the chain, its validators and its gas limit', () => {
+  it('has the genesis of the chain, validators and gas limit', () => {
     const key = newKeyPair()
     const eth = developmentGenesis(77, Math.floor(now / 1000))
     const file = JSON.parse(genesisFile(eth, [{ name: 'node0', key }], now))
@@ -90,7 +90,7 @@ describe('genesis.json', () => {
 })
 
 describe('the genesis of the chain', () => {
-  it('has every fork up to Osaka and the contracts of Prague, and funds nobody', () => {
+  it('has every fork up to Osaka, the contracts, no funds', () => {
     const { config, alloc } = developmentGenesis(5, 9) as {
       config: Record<string, unknown>
       alloc: Record<string, { balance: string; code: string }>
@@ -116,7 +116,7 @@ describe('the genesis of the chain', () => {
     expect(Object.values(alloc).every(({ balance, code }) => balance === '0x0' && code.length > 100)).toBe(true)
   })
 
-  it('keeps whole numbers that no double holds, and digits in texts', () => {
+  it('keeps large whole numbers, and digits in texts', () => {
     const text = '{"config":{"chainId":5,"terminalTotalDifficulty":58750000000000000000000,"x":"58750000000000000000000 \\" 1"},"n":1.5}'
     expect(writeJson(readJson(text), 0)).toBe(`${text}\n`)
     expect(factsOf({ ...parseGenesis(text), gasLimit: 30_000_000 })).toEqual({ chainId: 5, gasLimit: 30_000_000n, time: 0 })
@@ -127,7 +127,7 @@ describe('the genesis of the chain', () => {
     })
   })
 
-  it('that was given says that it is under CometBFT, and keeps its chain id', () => {
+  it('marks a given one as under CometBFT, keeps its chain id', () => {
     const given = { config: { chainId: 9, pragueTime: 1 }, gasLimit: '0x1', alloc: {} }
     expect(underCometbft(given, undefined).config).toEqual({ chainId: 9, pragueTime: 1, bft: { engine: 'cometbft' } })
     expect(underCometbft(given, 9).config).toEqual({ chainId: 9, pragueTime: 1, bft: { engine: 'cometbft' } })
@@ -199,7 +199,7 @@ describe('joining', () => {
     expect(() => joinUrls('')).toThrow('--join takes URLs')
   })
 
-  it('finds the address of a node where it names none that others reach', () => {
+  it('finds the address of a node that names no reachable one', () => {
     const id = 'ab'.repeat(20)
     expect(peerAddress(id, 'tcp://0.0.0.0:26656', '203.0.113.5')).toBe(`${id}@203.0.113.5:26656`)
     expect(peerAddress(id, 'tcp://127.0.0.1:7', '203.0.113.5')).toBe(`${id}@203.0.113.5:7`)

@@ -72,7 +72,7 @@ describe('what CometBFT says of a transaction', () => {
 })
 
 describe('gossip', () => {
-  it('brings each transaction once, in order, and again what was not taken', async () => {
+  it('brings each transaction once, in order, and retries', async () => {
     const pool = [['0x01', '0x02'], [], ['0x03']]
     const sent: string[][] = []
     const verdicts: Verdict[][] = [['taken', 'again'], ['refused']]
@@ -95,7 +95,7 @@ describe('gossip', () => {
     expect(warnings).toEqual(['CometBFT does not take transactions that the pool has'])
   })
 
-  it('keeps what it has while CometBFT is away, and takes nothing more out of the pool', async () => {
+  it('keeps its batch while CometBFT is away, and takes no more', async () => {
     let [reaps, fails, isUp] = [0, 3, false]
     const sent: string[][] = []
     const warnings: string[] = []
@@ -157,7 +157,7 @@ describe('the RPC of CometBFT', () => {
     })
   })
 
-  it('is enough without the state of consensus, and not without the rest', async () => {
+  it('needs the status, but not the state of consensus', async () => {
     const url = await serve((path) => (path === 'dump_consensus_state' ? { error: { message: 'x' } } : answers(path)))
     expect(await engineView(url)).toMatchObject({ height: 40, round: null, highestPeer: null })
     await expect(engineView(await serve(() => ({ error: { message: 'a', data: 'b' } })))).rejects.toThrow('status: a b')

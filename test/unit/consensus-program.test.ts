@@ -53,7 +53,7 @@ describe('finds the program', () => {
 })
 
 describe('the socket', () => {
-  it('is in the home, in a temporary folder where its path would be too long, or what the setting says', () => {
+  it('is in the home, a temporary folder, or as the setting says', () => {
     expect(abciAddress('/home/x/.hearth', 'auto').address).toBe('unix:///home/x/.hearth/data/abci.sock')
     const folder = newFolder()
     const elsewhere = abciAddress(`/${'x'.repeat(100)}`, 'auto', folder)
@@ -105,7 +105,7 @@ describe('a CometBFT that was left', () => {
     expect(said.slice(1)).toEqual(signals.map((signal) => `ending the CometBFT of an earlier run with ${signal}`))
   })
 
-  it('is left alone where Hearth did not start it, or it is on another home', async () => {
+  it('is left alone if it is not of Hearth, or of another home', async () => {
     const [home, other, engine] = [newHome(), newHome(), fake([{ ends: 'stay' }])]
     const foreign = start(engine.program, ['start', '--home', engineHome(home)])
     const elsewhere = start(engine.program, startArguments(other, 'unix:///x'))

@@ -121,7 +121,7 @@ const ok = (body: string, height = '7'): string => `{"code":0,"height":"${height
 const failure = (code: number, message: string): string => JSON.stringify({ code, message, height: '7' })
 
 describe('REST', () => {
-  it('gives the query of a path its parameters, and the bytes of the core back', async () => {
+  it('passes path parameters on, and the bytes of the core back', async () => {
     const body = '{"validators":[],"pagination":{"next_key":null,"total":"0"}, "odd":   1.0}'
     const { get, core, listeners } = await open(() => ok(body))
     const response = await fetch(
@@ -206,7 +206,7 @@ describe('REST', () => {
     expect([await limit('20'), await limit('21'), await limit('99999999999999999999'), await limit('x')]).toEqual(['20', '20', '20', 'x'])
   })
 
-  it('says of queries that the core does not have that they are not implemented', async () => {
+  it('answers unknown queries with "not implemented"', async () => {
     const unknown = () => new CoreError('invalid_params', 'unknown variant `cosmosRest`, expected one of `call`')
     const { get, call, reported } = await open(unknown, { query: unknown })
     const { status, json } = await get('/cosmos/staking/v1beta1/pool')
@@ -224,7 +224,7 @@ describe('REST', () => {
     expect([status, json.code, json.message]).toEqual([429, 8, 'node is busy'])
   })
 
-  it('lets in the pages, hosts and rates that the settings of [evm] say', async () => {
+  it('admits pages, hosts and rates by the settings of [evm]', async () => {
     const { get, listeners } = await open(() => ok('{}'), {
       flags: {
         'evm.cors_origins': 'https://a.example',
@@ -285,7 +285,7 @@ describe('both listeners', () => {
 })
 
 describe('gRPC', () => {
-  it('gives bytes to the query of its method, and the bytes of the core back', async () => {
+  it('passes bytes to its query, and the bytes of the core back', async () => {
     const { call, core, counted } = await open(() => ok('{}'), {
       query: () => '{"code":0,"log":"","value":"0x0a0101","height":"12"}',
     })
@@ -298,7 +298,7 @@ describe('gRPC', () => {
     expect(counted).toEqual(['grpc Validators 0'])
   })
 
-  it('ends with the code of a failure, and with 12 for what it does not have', async () => {
+  it('ends with the code of a failure, and 12 if unknown', async () => {
     const { call } = await open(() => ok('{}'), {
       query: () => '{"code":5,"log":"validator x not found","value":"0x","height":"12"}',
     })
@@ -396,7 +396,7 @@ describe('what CometBFT answers', () => {
     expect(await call('cosmos.base.tendermint.v1beta1.Service/GetSyncing')).toMatchObject({ code: 0, body: Buffer.alloc(0) })
   })
 
-  it('is a block in both forms, with the proposer as the SDK shows it', async () => {
+  it('is a block in both forms, with the proposer as in the SDK', async () => {
     const { url, asked } = await engine()
     const { get, call } = await open(() => ok('{}'), { engine: url })
     const { json } = await get(`${T}/blocks/latest`)
@@ -530,7 +530,7 @@ describe('what CometBFT answers', () => {
     expect((await get('/cosmos/tx/v1beta1/txs')).json.message).toBe('query cannot be empty')
   })
 
-  it('is not there without CometBFT, and as it says where it refuses', async () => {
+  it('is absent without CometBFT, and refuses as it does', async () => {
     const { get } = await open(() => ok('{}'), { engine: 'http://127.0.0.1:9' })
     expect((await get(`${T}/syncing`)).status).toBe(503)
     const { get: without } = await open(() => ok('{}'))

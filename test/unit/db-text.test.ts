@@ -10,7 +10,7 @@ describe('the texts of hearth db', () => {
     expect(sizes.map(bytesText)).toEqual(['0 B', '1023 B', '1.0 KiB', '1.5 KiB', '5.0 MiB', '3.3 GiB', '2048.0 TiB'])
   })
 
-  it('columns line up: the first to the left, the others to the right', () => {
+  it('columns line up: the first to the left, the rest right', () => {
     const rows = [
       ['blocks', 7, '1.0 KiB'],
       ['b', 12_345, '0 B'],

@@ -21,7 +21,7 @@ describe('the assembler', () => {
     expect(hex('!runtime DUP1 &runtime 0 CODECOPY 0 RETURN', { parts })).toBe('600280' + '61000a' + '5f39' + '5ff3' + 'aabb')
   })
 
-  it('takes constants and comments, and refuses words that it does not know', () => {
+  it('takes constants and comments, and refuses unknown words', () => {
     expect(hex('#two ADD ; adds\nDUP16 SWAP1', { constants: { two: 2n } })).toBe('6002018f90')
     expect(() => assemble('#three')).toThrow('#three is not given')
     expect(() => assemble('NOSUCH')).toThrow('"NOSUCH" is no instruction')

@@ -51,7 +51,7 @@ describe('console.log', () => {
     expect(table.get(selectorOf('logBytes(bytes)'))).toBe('y')
   })
 
-  it('prints values as the library does, in their places where the first is a text with places', () => {
+  it('prints values as the library does, with format specifiers', () => {
     const line = (signature: string, ...values: unknown[]): string | undefined => consoleLine(CONSOLE_ADDRESS, log(signature, values))
     expect(line('log()')).toBe('')
     expect(line('log(string,uint256)', 'swapped %d tokens', 7n)).toBe('swapped 7 tokens')
@@ -65,7 +65,7 @@ describe('console.log', () => {
     expect(line('logBytes(bytes)', '0xdeadbeef')).toBe('0xdeadbeef')
   })
 
-  it('prints nothing of calls elsewhere, unknown functions and arguments that do not hold', () => {
+  it('ignores other calls, unknown functions and bad arguments', () => {
     const input = log('log(string)', ['x'])
     expect(consoleLine('0x0000000000000000000000000000000000000001', input)).toBeUndefined()
     expect(consoleLine(undefined, input)).toBeUndefined()
@@ -81,7 +81,7 @@ describe('console.log', () => {
 
 describe('a reason', () => {
   const abi = parseAbi(['error Mine(uint256 a, address b)', 'error Bare()'])
-  it('is the text of Error, the meaning of Panic, or the selector of an error of the contract', () => {
+  it('is an Error’s text, a Panic’s meaning, or a selector', () => {
     const error = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['too "late"'] })
     expect(revertReason(error)).toBe('"too \\"late\\""')
     const panic = (code: bigint): string => encodeErrorResult({ abi: parseAbi(['error Panic(uint256)']), args: [code] })
@@ -94,7 +94,7 @@ describe('a reason', () => {
     expect(revertReason(mine)).toBe(`custom error ${mine.slice(0, 10)} with 64 bytes: 0x${mine.slice(10)}`)
   })
 
-  it('is absent where nothing came back, and shows what is no error as it is', () => {
+  it('is absent without data, and raw if it is no error', () => {
     expect(revertReason(undefined)).toBeUndefined()
     expect(revertReason('0x')).toBeUndefined()
     expect(revertReason('0x0102')).toBe('0x0102 (fewer bytes than a selector)')
@@ -132,7 +132,7 @@ describe('a failure', () => {
     expect(failureOf(frame('0x01', { calls: [taken] }))).toBeUndefined()
   })
 
-  it('is what the sender gets, over all that frames replaced and dropped on the way', () => {
+  it('is what the sender gets, across replaced and dropped ones', () => {
     const [low, high] = ['low', 'high'].map((text) => encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: [text] }))
     const failed = (to: string, output: string | undefined, calls: Frame[] = []): Frame =>
       frame(to, { error: 'execution reverted', ...(output === undefined ? {} : { output }), calls })
@@ -197,7 +197,7 @@ describe('printing', () => {
     failure: { reason: 'execution reverted: "no"', type: 'CALL', to: '0x03', selector: '0xa9059cbb', depth: 1 },
     console: consoleLines(top),
   }
-  it('has lines in the order in which they were logged, for a reader', () => {
+  it('has lines in the order of their logs, for a reader', () => {
     const out: string[] = []
     textPrinter((text) => out.push(text)).transaction(shown)
     expect(out.join('')).toBe(

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => fs.rmSync(dir, { recursive: true }))
 
-it('a home is gone when it is removed, and one whose process was killed with the next one', () => {
+it('a home goes when removed, or after a kill with the next', () => {
   const { pid } = spawnSync(process.execPath, ['-e', ''])
   const [left, other] = [path.join(dir, `hearth-dev-${pid}-1-abc`), path.join(dir, 'hearth-dev-x')]
   for (const name of [left, other]) fs.mkdirSync(path.join(name, 'data'), { recursive: true })
@@ -29,7 +29,7 @@ it('a home is gone when it is removed, and one whose process was killed with the
   expect(fs.readdirSync(dir)).toEqual(['hearth-dev-x'])
 })
 
-it('nothing in it is synced and there are no snapshots, unless somebody says otherwise', () => {
+it('has no syncs or snapshots unless the user sets them', () => {
   const of = (flags: Record<string, string>) => {
     const resolved = resolveSettings({ flags: new Map(Object.entries(flags)) })
     const settings = temporarySettings(resolved, resolved.settings)

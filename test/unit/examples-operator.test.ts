@@ -51,7 +51,7 @@ describe('hearth.service', () => {
     fs.rmSync(path.dirname(broken), { recursive: true })
   })
 
-  it('starts what the package has, and waits longer than a stop takes', () => {
+  it('starts the packaged program, and outwaits a stop', () => {
     const [command = ''] = values('ExecStart')
     expect(command).toContain(` ${MAIN} start --home `)
     expect(values('KillSignal')).toEqual(['SIGTERM'])
@@ -104,7 +104,7 @@ describe('the container file', () => {
     .map((line) => line.split(/ +/))
   const of = (instruction: string): string[][] => lines.filter(([word]) => word === instruction).map(([, ...words]) => words)
 
-  it('has instructions that there are, and is made of the tarballs that npm run pack:binary writes', () => {
+  it('has valid instructions, and uses the packed tarballs', () => {
     const known = ['FROM', 'COPY', 'RUN', 'WORKDIR', 'USER', 'VOLUME', 'ENV', 'EXPOSE', 'HEALTHCHECK', 'STOPSIGNAL', 'ENTRYPOINT', 'CMD']
     expect(lines.map(([word = '']) => word).filter((word) => !known.includes(word))).toEqual([])
     expect(of('FROM')).toEqual([[expect.stringMatching(/^docker\.io\/library\/node:\d+-bookworm-slim$/)]])
@@ -131,7 +131,7 @@ describe('the container file', () => {
     expect(said).toMatch(/^# .* hearth import --genesis \/in\/genesis.json \/in\/chain.rlp$/m)
   })
 
-  it('sets what are settings, opens their ports, and runs a command', () => {
+  it('sets existing settings, opens their ports, runs a command', () => {
     const variables = of('ENV').flatMap((words) => words.map((word) => word.split(/=(.*)/s).slice(0, 2) as [string, string]))
     const ours = variables.filter(([name]) => name.startsWith('HEARTH_'))
     expect(ours.map(([name, value]) => [name, refusal(name, value)])).toEqual(ours.map(([name]) => [name, undefined]))

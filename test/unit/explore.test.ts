@@ -85,7 +85,7 @@ describe('the tree', () => {
 describe('the failure', () => {
   const chainOf = (raw: RawFrame) => failureChain(buildTree(raw)).map(({ role, frame: { id } }) => [role, id])
 
-  it('arose in the innermost frame, and each frame above passed it on, replaced or dropped it', () => {
+  it('arose innermost, and was passed on, replaced or dropped', () => {
     const origin = failed(revert('low'))
     expect(chainOf(failed(undefined, [frame(), failed(revert('high'), [failed(revert('low'), [origin])])]))).toEqual([
       ['arose', '0.1.0.0'],
@@ -100,7 +100,7 @@ describe('the failure', () => {
     expect(chainOf(frame({ calls: [failed(revert('caught'))] }))).toEqual([])
   })
 
-  it('is the frame’s own where the frame ran out of gas after a call failed', () => {
+  it('is the frame’s own if gas ran out after a failed call', () => {
     expect(chainOf(failed(undefined, [failed(revert('low'))], { error: 'out of gas' }))).toEqual([['arose', '0']])
   })
 })

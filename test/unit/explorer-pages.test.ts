@@ -34,13 +34,13 @@ async function serve(isOn: boolean, flags: Record<string, string> = {}): Promise
   return server.httpUrl as string
 }
 
-it('serves the page where the setting says so: under hearth dev by default, not under hearth start', () => {
+it('serves the page by default under dev, not under start', () => {
   const on = (mode: 'start' | 'dev', value?: string): boolean =>
     servesExplorer(mode, resolveSettings({ flags: new Map(value === undefined ? [] : [['evm.explorer', value]]) }).settings)
   expect([on('start'), on('dev'), on('start', 'true'), on('dev', 'false')]).toEqual([false, true, true, false])
 })
 
-it('leaves all of / as it is where the page is off, and where no HTML is asked for', async () => {
+it('leaves / as it is if the page is off or not accepted', async () => {
   const off = await serve(false)
   const plain = await (await fetch(off)).text()
   expect([
@@ -53,7 +53,7 @@ it('leaves all of / as it is where the page is off, and where no HTML is asked f
   expect([(await fetch(`${on}${TX}`)).status, (await fetch(`${on}${TX}`, { method: 'POST', headers: HTML })).status]).toEqual([404, 404])
 })
 
-it('refuses other names of the host, and paths that name no file exactly', async () => {
+it('refuses other hosts, and inexact paths of files', async () => {
   const url = await serve(true)
   const port = new URL(url).port
   const { default: http } = await import('node:http')
@@ -68,7 +68,7 @@ it('refuses other names of the host, and paths that name no file exactly', async
   }
 })
 
-it('says the status, with a token where the namespace debug needs one', async () => {
+it('answers the status, with a token where debug needs one', async () => {
   const open = await serve(true)
   const response = await fetch(`${open}/_/status`)
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -85,7 +85,7 @@ it('says the status, with a token where the namespace debug needs one', async ()
   fs.rmSync(folder, { recursive: true })
 })
 
-it('reads files once, by their exact names, and says where there are none', () => {
+it('reads files once, by exact names, and reports missing ones', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
   expect(() => readAssets(folder)).toThrow(NotBuilt)
   fs.mkdirSync(path.join(folder, 'assets'))
@@ -100,7 +100,7 @@ it('reads files once, by their exact names, and says where there are none', () =
   fs.rmSync(folder, { recursive: true })
 })
 
-it('has a policy without exceptions: no inline code, no other origin but that of debug methods', () => {
+it('has a strict policy: no inline code, one other origin', () => {
   expect(contentPolicy(undefined)).toContain("connect-src 'self';")
   expect(contentPolicy('http://127.0.0.1:9')).toContain("connect-src 'self' http://127.0.0.1:9;")
   expect(contentPolicy(undefined)).not.toMatch(/unsafe|\*/)

@@ -197,7 +197,7 @@ describe('a request in one piece', () => {
     expect(got).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\n/)
   })
 
-  it('for a trace that is ready has its bytes, whichever way they go out', async () => {
+  it('has the bytes of a ready trace, on either path', async () => {
     const { port } = await serve()
     for (const [block, encoding, bytes] of [
       ['0x1', 'identity', 20_000],
@@ -299,7 +299,7 @@ describe('a connection', () => {
     socket.destroy()
   })
 
-  it('ends when it is idle for too long, and not while it waits for its answer', async () => {
+  it('ends when idle too long, not while an answer is pending', async () => {
     const node = core()
     const slow: Core = { ...node, request: async () => sleep(1600).then(() => Buffer.from('"0x5"')) }
     const { port } = await serve({ 'evm.idle_timeout': '1s' }, slow)
@@ -360,7 +360,7 @@ describe('a connection', () => {
     expect((await exchange(port, [])).toString()).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   })
 
-  it('is ended by a stop where it is idle, and brings its answer where it is not', async () => {
+  it('is closed by a stop if idle, and answered otherwise', async () => {
     const { port, stop } = await serve({ 'evm.shutdown_timeout': '10m' })
     const [idle, fresh, busy] = await Promise.all([connection(port), connection(port), connection(port)])
     const ended = [idle, fresh, busy].map(({ socket }) => new Promise((resolve) => socket.once('close', resolve)))

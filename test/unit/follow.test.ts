@@ -60,7 +60,7 @@ async function grow(model: ModelChain, random: (below: number) => number, blocks
 }
 
 describe('following a chain with forks', () => {
-  it(`tells of each of ${BLOCKS} blocks and of each of their logs once, in order, those of a lost branch in reverse`, async () => {
+  it(`reports each of ${BLOCKS} blocks and its logs once, in order`, async () => {
     const random = seeded(7)
     const model = new ModelChain(random)
     const { follower, failures } = following(model)
@@ -112,7 +112,7 @@ describe('following a chain with forks', () => {
     expect(late.heard.length).toBe(1)
   })
 
-  it('tells of transactions by hash or whole, in the order of their coming', async () => {
+  it('reports transactions by hash or whole, in order of arrival', async () => {
     const model = new ModelChain(seeded(1))
     const { follower } = following(model)
     const hashes = await recorded(follower, { kind: 'transactions', full: false })
@@ -128,7 +128,7 @@ describe('following a chain with forks', () => {
     ])
   })
 
-  it('says how much was missed where the core has forgotten it, and goes on', async () => {
+  it('reports how many events were missed, and continues', async () => {
     const model = new ModelChain(seeded(1))
     const { follower } = following(model)
     const heard = await recorded(follower, { kind: 'blocks' })
@@ -166,7 +166,7 @@ describe('filters', () => {
     return e as RpcError
   }
 
-  it(`say once that more than ${WAITING_MAX} results wait, and are gone`, async () => {
+  it(`report more than ${WAITING_MAX} waiting results once, and end`, async () => {
     const model = new ModelChain(seeded(1))
     model.page = 1024
     const filters = new Filters(following(model).follower, 1e9)
@@ -195,7 +195,7 @@ describe('filters', () => {
     expect((await refusal(filters.changes(other))).message).toBe('filter overflowed')
   })
 
-  it('are so many and no more; those that nobody asks for make room', async () => {
+  it('are bounded; idle ones make room', async () => {
     let now = 0
     const filters = new Filters(following(new ModelChain(seeded(1))).follower, 1000, { now: () => now })
     for (let i = 0; i < FILTERS_MAX; i++) await filters.open({ kind: 'blocks' })
@@ -222,7 +222,7 @@ describe('filters', () => {
 })
 
 describe('subscriptions', () => {
-  it('are as many of a kind as the settings say, and one that ends makes room', async () => {
+  it('are bounded per kind; one that ends makes room', async () => {
     const model = new ModelChain(seeded(1))
     const follow = new Following(model.core() as Core, { filterIdleMs: 1e9, heads: 1, logs: 0 }, () => undefined)
     const silent = { push: () => undefined, lost: () => undefined }
@@ -237,7 +237,7 @@ describe('subscriptions', () => {
     await follow.source({ kind: 'transactions', full: false })(silent)
   })
 
-  it('have an outbox that ends the connection when its client does not keep up, and says how many are missed', async () => {
+  it('end a connection that does not keep up, with a count', async () => {
     const limits = { notifications: 3, bytes: 10 }
     const waiting: (() => void)[] = []
     const sent: string[] = []

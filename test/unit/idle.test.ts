@@ -12,7 +12,7 @@ function wait(clock: IdleClock): Waiter & { stalls: number } {
   return waiter
 }
 
-it('a wait ends when nothing came for the limit, not before, and once', () => {
+it('a wait ends after the limit, not before, and once', () => {
   const clock = new IdleClock(100)
   const first = wait(clock)
   vi.advanceTimersByTime(60)
@@ -27,7 +27,7 @@ it('a wait ends when nothing came for the limit, not before, and once', () => {
   expect([first.stalls, second.stalls, vi.getTimerCount()]).toEqual([1, 1, 0])
 })
 
-it('what comes begins the limit anew, and what is over is left alone', () => {
+it('arriving bytes restart the limit; ended waits are ignored', () => {
   const clock = new IdleClock(100)
   const slow = wait(clock)
   const over = wait(clock)

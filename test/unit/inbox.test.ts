@@ -111,7 +111,7 @@ describe('frames', () => {
     frame(PING, Buffer.alloc(0)),
   ])
 
-  it('are counted without headers and control frames, however they are cut', () => {
+  it('are counted without headers and control frames', () => {
     for (const size of [1, 2, 3, 7, 100, 65_536, stream.length]) {
       const counter = new FrameCounter()
       let bytes = 0

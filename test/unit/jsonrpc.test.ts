@@ -43,7 +43,7 @@ describe('ids', () => {
     )
   })
 
-  it('is found behind other members, white space and escapes, and the last one counts', async () => {
+  it('is found behind other members, spaces and escapes', async () => {
     const before = '"params" : [ ] , "x":{"id":5,"y":["}",{"id":6}]},"s":"\\"id\\":7",'
     expect(await ask(`\n{${before}"id"\t:\r 8.50 ,"jsonrpc":"2.0","method":"eth_blockNumber"}`)).toBe(
       '{"jsonrpc":"2.0","id":8.50,"result":"0x1b"}',
@@ -166,7 +166,7 @@ describe('batches', () => {
     ])
   })
 
-  it('run a transaction after all before it and before all behind it', async () => {
+  it('run a transaction after earlier and before later requests', async () => {
     const order: string[] = []
     const note = (name: string) => async () => {
       order.push(`${name} begins`)
@@ -210,7 +210,7 @@ describe('batches', () => {
     ])
   })
 
-  it('stream where they are large, and name a late failure behind its result', async () => {
+  it('stream if large, and name a late failure after the result', async () => {
     const long = fakeStream(['["', ...Array.from({ length: 40 }, () => 'x'.repeat(65_536)), '"]', new CoreError('trace', 'too late')])
     const tracing = dispatcher(fakeCore({ blockNumber: '"0x1"' }, () => long))
     const trace = { jsonrpc: '2.0', id: 1, method: 'debug_traceBlockByNumber', params: ['0x1'] }
@@ -240,7 +240,7 @@ describe('streams', () => {
     expect(await failing(trace)).toBe('{"jsonrpc":"2.0","id":"π","error":{"code":-32000,"message":"transaction not found"}}')
   })
 
-  it('that fail later name the error behind a result that is cut short', async () => {
+  it('that fail late name the error after the partial result', async () => {
     const failing = dispatcher(fakeCore({}, () => fakeStream(['[1', ',2', ']', new CoreError('trace', 'execution timeout')])))
     const text = (await failing(trace)) as string
     expect(text).toBe('{"jsonrpc":"2.0","id":"π","result":[1,2],"error":{"code":-32000,"message":"execution timeout"}}')

@@ -31,7 +31,7 @@ async function connect(url: string): Promise<net.Socket> {
 }
 
 describe('the scrape page', () => {
-  it('has so many connections and no more; one that goes makes room', async () => {
+  it('has a bounded number; one that leaves makes room', async () => {
     const place = { host: '127.0.0.1', port: 0, setting: 'metrics.port' }
     const page = { body: 'up 1\n', contentType: 'text/plain' }
     const server = await startMetricsServer(
@@ -54,7 +54,7 @@ describe('the scrape page', () => {
 })
 
 describe('a body that is refused', () => {
-  it('is read and thrown away, so that the refusal arrives, up to a bound', async () => {
+  it('is discarded up to a bound, so that the refusal arrives', async () => {
     const settings = settingsOf({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.max_request_body_bytes': '1 KiB' })
     const dispatch = makeDispatch(rpcContext(fakeCore({}), settings), batchLimits(settings), () => undefined)
     const server = await startServer(settings, dispatch, { report: () => undefined })
@@ -92,7 +92,7 @@ describe('who a client is', () => {
     expect([of(1), of(31), of(32)]).toEqual(['198.51.100.7', '198.51.100.7', '10.0.1.0'])
   })
 
-  it('is told by a token that is not too long, of a file that has not too many', () => {
+  it('is known by a short token, from a file of few', () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-tokens-'))
     const file = path.join(dir, 'tokens')
     const tokens = (count: number): string[] => Array.from({ length: count }, (_, i) => `${'t'.repeat(16)}${i}`)

@@ -129,7 +129,7 @@ describe('methods that are denied', () => {
 })
 
 describe('buckets', () => {
-  it('are empty for HTTP and WebSocket alike, and a batch counts by its requests', async () => {
+  it('are empty on both transports, and a batch counts each', async () => {
     const server = await serve({
       'evm.rate_limiting_enabled': 'true',
       'evm.ip_rate_limit_rps': '1',
@@ -147,7 +147,7 @@ describe('buckets', () => {
 })
 
 describe('connections', () => {
-  it('over the limit are closed, the others go on, and room that was left is taken', async () => {
+  it('over the limit are closed, and freed places are reused', async () => {
     const server = await serve({ 'evm.max_open_connections': '2', 'evm.max_share_per_client': '1' })
     const [first, second] = [await connect(server), await connect(server)]
     const third = new WebSocket(server.wsUrl ?? '')
@@ -192,7 +192,7 @@ function drip({ httpUrl }: Server, pieces: readonly string[], everyMs: number): 
 }
 
 describe('clients that send slowly', () => {
-  it('byte after byte of a body are cut off by evm.read_timeout, and hold up nobody', async () => {
+  it('byte by byte are cut off by evm.read_timeout', async () => {
     const server = await serve({ 'evm.read_timeout': '1s', 'evm.body_read_idle_timeout': '500ms' })
     const head = 'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n'
     const slow = drip(server, [head, ...Array<string>(4999).fill(' ')], 20)
@@ -217,7 +217,7 @@ describe('clients that send slowly', () => {
 })
 
 describe('a WebSocket whose other end has gone without a word', () => {
-  it('is cut off when it does not answer a ping until the next, others stay', async () => {
+  it('is cut off without an answer to a ping, others stay', async () => {
     const server = await serve({ 'evm.ws_ping_interval': '200ms' })
     const alive = await connect(server)
     const silent = net.connect(Number(new URL(server.wsUrl ?? '').port), '127.0.0.1')
@@ -241,7 +241,7 @@ describe('a WebSocket whose other end has gone without a word', () => {
 })
 
 describe('WebSocket messages', () => {
-  it('that are too long close their connection with 1009, in one frame and in many', async () => {
+  it('that are too long close with 1009, fragmented or not', async () => {
     const server = await serve({ 'evm.ws_max_payload_bytes': '2 KiB' })
     const whole = await connect(server)
     whole.send(' '.repeat(3000))

@@ -15,7 +15,7 @@ function log(format: 'json' | 'text', level: LogLevel = 'info', levels: string[]
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
 
 describe('a line', () => {
-  it('is a JSON object with level, time, component, its values and its words', () => {
+  it('is a JSON object with level, time, component and values', () => {
     const [root, lines] = log('json')
     root.component('rpc').warn('slow request', { method: 'eth_call', ms: 12, client: undefined })
     expect(lines).toHaveLength(1)
@@ -25,7 +25,7 @@ describe('a line', () => {
     expect(time).toMatch(new RegExp(`^${TIME}$`))
   })
 
-  it('is text where that is wanted, on one line whatever a client sent', () => {
+  it('is one line of text if so set, whatever a client sent', () => {
     const [root, lines] = log('text')
     root.component('rpc').warn('slow request', { method: 'a\nb', ms: 12, ok: true })
     expect(lines).toHaveLength(1)
@@ -131,14 +131,14 @@ describe('requests that take long', () => {
   const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
   const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
-  it('are told with method, connection, client, duration and bytes of the result', async () => {
+  it('report method, connection, client, duration and bytes', async () => {
     const [dispatch, slow] = told(1000)
     await dispatch(asked('eth_blockNumber'), client)
     await dispatch(asked('eth_chainId'), client)
     expect(slow).toEqual([{ method: 'eth_blockNumber', connection: 'http', client: '203.0.113.9', ms: 1500, bytes: 6, success: true }])
   })
 
-  it('those of streams and batches with all their bytes, failures too', async () => {
+  it('report streams and batches with all their bytes', async () => {
     const [dispatch, slow] = told(-1)
     await drain(await dispatch(asked('debug_traceBlockByNumber', ['0x1']), client))
     await drain(await dispatch(`[${asked('eth_chainId')},${asked('debug_traceBlockByNumber', ['0x1'])},${asked('eth_nothing')}]`, client))

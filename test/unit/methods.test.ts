@@ -55,7 +55,7 @@ describe('the table of methods', () => {
     expect(METHODS.map((m) => m.name).sort()).toEqual(promised.sort())
   })
 
-  it('has one file a method, named after it, and no file without a method; those of development chains and of the Engine API lie by what they do', () => {
+  it('has one file per method, named after it; others by topic', () => {
     const files = fs
       .readdirSync(DIR)
       .filter((ns) => ns !== 'dev' && ns !== 'engine')
@@ -67,7 +67,7 @@ describe('the table of methods', () => {
     )
   })
 
-  it('documents each, puts optional parameters last, and marks what writes', () => {
+  it('documents each, has optional ones last, marks writes', () => {
     for (const { name, doc, params } of METHODS) {
       expect(doc, name).toMatch(/^[A-Z].*\.$/)
       const firstOptional = params.findIndex((p) => !p.required)
@@ -83,7 +83,7 @@ describe('the table of methods', () => {
     expect(writes).toEqual(['eth_sendRawTransaction', 'eth_sendTransaction', 'eth_sendRawTransactionSync', ...ofEngine, ...ofDev])
   })
 
-  it('keeps the namespaces of the development chain to it, whatever is asked for', () => {
+  it('keeps the development namespaces to development chains', () => {
     const asked = ['eth', ...DEV_NAMESPACES]
     expect(servedNamespaces(asked, false)).toEqual(['eth'])
     expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal', 'tenderly'])

@@ -110,7 +110,7 @@ describe('a request', () => {
     expect(samples).toEqual(['eth_blockNumber websocket ok'])
   })
 
-  it('of the namespace chain is disabled also where the namespace is not served', async () => {
+  it('of namespace chain is disabled even if not served', async () => {
     const answer = await ask(fakeCore({}), call('chain_getTransactionReceipt'), { namespaces: ['eth'] })
     expect(JSON.parse(answer).error).toEqual({
       code: -32601,
@@ -170,7 +170,7 @@ describe('a batch', () => {
     expect(samples).toEqual([...Array(5).fill('eth_blockNumber http jsonrpc_error/spec'), 'unknown http jsonrpc_error/spec'])
   })
 
-  it('whose answers outgrow the limit counts the refused ones as such', async () => {
+  it('counts refused answers beyond the limit as such', async () => {
     const large = fakeCore({ blockNumber: `"${'x'.repeat(90)}"` })
     const answers = JSON.parse(await ask(large, Array(5).fill(call('eth_blockNumber')))) as { error?: object }[]
     const refused = answers.filter((a) => a.error !== undefined).length
@@ -191,7 +191,7 @@ describe('a batch', () => {
     expect(times).toEqual([100, 110])
   })
 
-  it('with an answer that waits for a slower one before it counts its own time alone', async () => {
+  it('counts its own time, not that of a slower answer before', async () => {
     let release: (value: string) => void = () => undefined
     const core = fakeCore({ gasPrice: () => new Promise((resolve) => (release = resolve)), blockNumber: '"0x1"' })
     const answer = ask(core, [call('eth_gasPrice'), call('eth_blockNumber')])
@@ -264,7 +264,7 @@ describe('a stream', () => {
     expect([stream.cancelled, samples]).toEqual([true, ['debug_traceBlockByNumber http ok']])
   })
 
-  it('within a batch ends every sample of the batch, however the batch ends', async () => {
+  it('ends every sample of a batch, however the batch ends', async () => {
     const chunk = 'x'.repeat(700_000)
     const large = () => fakeStream([`["${chunk}"`, `,"${chunk}"`, ',3', ']'])
     const whole = await send(fakeCore({ blockNumber: '"0x1"' }, large), [trace, trace, call('eth_blockNumber')])

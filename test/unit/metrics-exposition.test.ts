@@ -172,7 +172,7 @@ describe('the writer', () => {
     expect(written((writer) => writer.number(value))).toBe(text)
   })
 
-  it('has room for any page, keeps what stood there, and begins anew', () => {
+  it('has room for any page, and starts empty again', () => {
     const piece = new TextEncoder().encode('é'.repeat(40_000))
     const writer = new Writer()
     for (const count of [1, 3]) {

@@ -94,7 +94,7 @@ describe('requests', () => {
     expect(requests.latencies()[0]?.value).toMatchObject({ sum: 0, count: 2 })
   })
 
-  it('are counted by endpoint, connection and outcome, whatever the order', () => {
+  it('are counted by endpoint, connection and outcome', () => {
     const next = random(7)
     const requests = new Requests(true, 0)
     const expected = new Map<string, { counts: number[]; sum: number }>()
@@ -139,7 +139,7 @@ describe('requests', () => {
     }
   })
 
-  it('keep one object of labels a series, and refuse a series that is in no table', () => {
+  it('keep one label object per series, refuse unknown series', () => {
     const requests = new Requests(false, 0)
     requests.record(1, 1, SUCCESS, 0, 1)
     const [first] = requests.latencies()

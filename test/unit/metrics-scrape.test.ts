@@ -44,7 +44,7 @@ const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonl
 }
 
 describe('the first scrape', () => {
-  it('has every instrument of the RPC layer at zero, finite labels filled in', async () => {
+  it('has every RPC instrument at zero, finite labels filled in', async () => {
     const scrape = await page(make())
     expect(TRACES.length).toBe(14)
     for (const [name, [type, series]] of Object.entries(SPECIFIED)) {
@@ -53,7 +53,7 @@ describe('the first scrape', () => {
     }
   })
 
-  it('has the instruments of both tables and no others, in both formats', async () => {
+  it('has exactly the instruments of both tables, in both formats', async () => {
     const metrics = make()
     const names = Object.values(INSTRUMENTS).map((i) => i.name)
     expect([...(await page(metrics)).keys()]).toEqual([...names, 'core_latency', 'core_rows_total', 'core_height'])
@@ -163,7 +163,7 @@ describe('a later scrape', () => {
     })
   })
 
-  it('shows what the core measured, series that appear meanwhile included', async () => {
+  it('shows the values of the core, new series included', async () => {
     const native = fakeNative()
     const metrics = make(native)
     native.rows.blocks = 3
@@ -219,7 +219,7 @@ describe('the listener', () => {
     expect(body.endsWith('# EOF\n')).toBe(accept === OPENMETRICS)
   })
 
-  it('answers HEAD without a body, 405 for other methods, 404 elsewhere', async () => {
+  it('answers HEAD without body, 405 and 404 otherwise', async () => {
     const head = await app.request('/metrics', { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])
     const post = await app.request('/metrics', { method: 'POST' })

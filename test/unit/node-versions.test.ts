@@ -12,7 +12,7 @@ test('a version is past its end from the day after it', () => {
   expect(nodeEnded('99.0.0', on('2099-01-01'))).toBeUndefined()
 })
 
-test('each version that scripts run on has a date, and the text of each is one', () => {
+test('each supported version has a date, and one text', () => {
   for (const major of Object.keys(ENGINES)) expect(NODE_ENDS[Number(major)], major).toBeDefined()
   for (const [major, end] of Object.entries(NODE_ENDS)) expect(new Date(end).toISOString().slice(0, 10), major).toBe(end)
 })

@@ -35,7 +35,7 @@ const request = (id: number | undefined, method = 'eth_blockNumber') => ({ jsonr
 const STARTING = { code: -32000, message: 'node is starting' }
 
 describe('a node that opens', () => {
-  it('answers every request with "node is starting", then what it is asked', async () => {
+  it('answers "node is starting" first, then each request', async () => {
     const { settings } = settingsOf({})
     const readiness = new Readiness()
     const starting = new StartingDispatch(batchLimits(settings))
@@ -143,7 +143,7 @@ describe('a stop', () => {
     expect(await slow(3_600_000, '200ms')).toBe('cut off')
   })
 
-  it('does not wait longer for a WebSocket client that says no goodbye', async () => {
+  it('does not wait longer for a silent WebSocket client', async () => {
     const { settings } = settingsOf({ 'evm.shutdown_timeout': '200ms' })
     const dispatch = makeDispatch(rpcContext(fakeCore({}), settings), batchLimits(settings), () => undefined)
     const server = await startServer(settings, dispatch, { report: () => undefined })

@@ -4,7 +4,7 @@ import { asked } from './asked.ts'
 const A = `0x${'aa'.repeat(20)}`
 const word = (last: string): string => `0x${last.padStart(64, '0')}`
 
-it('eth_getProof names whole keys as they were asked for and shorter ones by their number', async () => {
+it('eth_getProof names keys as requested, short ones by number', async () => {
   const keys = ['0x', '1', '0xABC', word('21'), word('21').slice(3)]
   expect(await asked('eth_getProof', A, keys, '0x7')).toEqual({
     address: A,

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { checkPage, checkSource } from '../prose/check.mjs'
+import { checkPage, checkSource, checkTestNames } from '../prose/check.mjs'
 import { directoryOf, hasUserTexts } from '../prose/files.mjs'
 
 interface Found {
@@ -29,7 +29,7 @@ describe('a page', () => {
     expect(inPage('The node asks.\n\n`ask`\n\n```\nNobody asks.\n```\nIt was told.')).toEqual(['1 word asks', '8 word told'])
   })
 
-  it('has lines of at most 100 columns, tables, headings and unbreakable lines aside', () => {
+  it('has lines of at most 100 columns, with few exceptions', () => {
     const long = 'word '.repeat(21).trim()
     expect(inPage(`${long}\n| ${long} |\n# ${long}\n${'x'.repeat(120)}\n`)).toEqual(['1 width 104 columns'])
   })
@@ -37,6 +37,23 @@ describe('a page', () => {
   it('has no dead links', () => {
     const page = '# A title, with `code`\n[a](page.md) [b](#a-title-with-code) [c](https://example.org)\n[d](gone.md)\n[e](#gone)\n'
     expect(inPage(page)).toEqual(['3 link gone.md', '4 link #gone'])
+  })
+})
+
+describe('the name of a test', () => {
+  const named = (file: string, source: string): string[] => checkTestNames(file, source).map(({ line, found }) => `${line} ${found}`)
+  const long = 'x'.repeat(61)
+
+  it('has at most 60 characters in Rust', () => {
+    const source = `#[test]\nfn ${long}() {}\n#[test]\n#[ignore = "slow"]\nfn ${long}y() {}\nfn ${long}() {}\n#[test]\nfn short() {}`
+    expect(named('crates/a/src/x.rs', source)).toEqual(['1 the name of a test has 61 characters', '3 the name of a test has 62 characters'])
+  })
+
+  it('has at most 60 characters in vitest, values aside', () => {
+    const source = `it('${long}', f)\nit.each(ROWS)('${long}', f)\nit(\`${'x'.repeat(60)}\${value}\`, f)\ndescribe(\n  '${long}', f)`
+    const found = ['1', '2', '4'].map((line) => `${line} the name of a test has 61 characters`)
+    expect(named('test/unit/a.test.ts', source)).toEqual(found)
+    expect(named('test/unit/helper.ts', source)).toEqual([])
   })
 })
 
@@ -78,7 +95,7 @@ describe('a source file', () => {
   })
 })
 
-it('texts of tests do not reach users; findings are counted by component', () => {
+it('test texts are exempt; findings count by component', () => {
   expect(['ts/cli/run.ts', 'crates/evm/src/lib.rs', 'crates/evm/tests/it/main.rs', 'test/e2e/x.ts'].map(hasUserTexts)).toEqual([
     true,
     true,

@@ -24,7 +24,7 @@ const sent = (core: Core) => (): Promise<Uint8Array> => readBytes(core, 'sendRaw
 
 const follow = (core: Core): Following => new Following(core, { filterIdleMs: 1e9, heads: 1, logs: 1 }, () => undefined)
 
-it('gives the receipt at once where the block is there, and with the block where it comes later', async () => {
+it('returns the receipt at once, or with its block', async () => {
   const model = new ModelChain(seeded(1))
   const here = core(model, () => true)
   expect(Buffer.from(await sendAndWait(here, follow(here), sent(here), undefined)).toString()).toBe('{"status":"0x1"}')
@@ -41,7 +41,7 @@ it('gives the receipt at once where the block is there, and with the block where
   expect(Buffer.from(await waiting).toString()).toBe('{"status":"0x1"}')
 })
 
-it('says after the time asked for that the transaction waits, with its hash', async () => {
+it('reports a pending transaction by hash after the timeout', async () => {
   const model = new ModelChain(seeded(1))
   const never = core(model, () => false)
   const refused = await sendAndWait(never, follow(never), sent(never), '0x32').catch((e: unknown) => e)

@@ -81,7 +81,7 @@ describe('the owner of a sender', () => {
     expect(ownerOf(sender(1), [])).toBeUndefined()
   })
 
-  it('changes for few senders when a validator goes, and gives each about as many', () => {
+  it('moves few senders when a validator leaves, evenly', () => {
     const all = [1, 2, 3, 4].map(address)
     const owners = Array.from({ length: 1000 }, (_, i) => ownerOf(sender(i), all))
     const without = Array.from({ length: 1000 }, (_, i) => ownerOf(sender(i), all.slice(0, 3)))
@@ -212,7 +212,7 @@ function of(n: number): { readonly raw: Hex; readonly from: Hex } {
 const HERE = { jsonrpc: '2.0', id: 1, result: '0xhere' }
 
 describe('a request of a sender', () => {
-  it('goes to its owner, is counted before, and comes back as it is', async () => {
+  it('goes to its owner, is counted, and returns unchanged', async () => {
     const all = await Promise.all([1, 2, 3].map((n) => validator(() => ({ result: `0x0${n}` }))))
     const { send, ask, core, counted } = await node(all.map(({ url }) => url))
     for (const n of [1, 2, 3]) {
@@ -230,7 +230,7 @@ describe('a request of a sender', () => {
     expect(core.asked.filter(([op]) => op !== 'senderOf')).toEqual([])
   })
 
-  it('is served here where it has no owner elsewhere, came from a validator, or only reads the head', async () => {
+  it('stays here without an owner, from a validator, or for reads', async () => {
     const one = await validator(() => ({ result: '0x1' }))
     const { send, ask, counted } = await node([one.url, undefined, undefined])
     expect(await send('0x0001')).toEqual({ answer: HERE, owner: null })
@@ -284,7 +284,7 @@ describe('a request of a sender', () => {
 })
 
 describe('an owner that does not answer', () => {
-  it('and cannot be reached: the request is served here, and nothing is sent for two seconds', async () => {
+  it('that is unreachable: it is served here, none sent for 2 s', async () => {
     const one = await validator(() => ({ result: '0x1' }))
     const { send, failed, counted } = await node([one.url])
     await one.stop()
@@ -293,7 +293,7 @@ describe('an owner that does not answer', () => {
     expect([failed, counted.length]).toEqual([['unreachable', 'in_doubt'], 1])
   })
 
-  it('and may have the transaction: an error with its hash, and no second copy in silence', async () => {
+  it('that may have it: an error with its hash, no second copy', async () => {
     const one = await validator(() => undefined)
     const { send, ask, core, failed } = await node([one.url], { 'consensus.redirect_timeout': '200ms' })
     const { raw, from } = of(1)

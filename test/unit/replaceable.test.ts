@@ -48,7 +48,7 @@ it('asks the core of the moment, also in the name of a client', async () => {
   expect(await text(hers.request('chainId', undefined))).toBe('"two for somebody"')
 })
 
-it('numbers events on, and lets whoever waits begin with the new one', async () => {
+it('continues event numbers, and waiters get the new core', async () => {
   const old = ['0xa', '0xb', '0xc']
   const { core, replace } = replaceable(named('one', old), whole)
   expect(await eventsAfter(core, 1, false)).toEqual({
@@ -75,7 +75,7 @@ it('numbers events on, and lets whoever waits begin with the new one', async () 
   expect(await eventsAfter(core, 5, false)).toEqual({ next: 6, missed: 0, events: [['transaction', '0xf']] })
 })
 
-it('says of a request under way that the chain was replaced, and of a closed node that it is closed', async () => {
+it('reports that the chain was replaced, or the node closed', async () => {
   const { core, replace } = replaceable(named('one', []), whole)
   const asked = core.request('chainId', undefined)
   await (await replace(named('two', []))).close()

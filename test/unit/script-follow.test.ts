@@ -26,7 +26,7 @@ function risky(): Core {
   return core as Core
 }
 
-it('a block that comes between the look at the head and the wait is read', async () => {
+it('a block between the read of the head and the wait is read', async () => {
   const follow = async (): Promise<void> => {
     for await (const block of blocks(risky(), { from: 5n, follow: true })) throw new Error(`a block: ${block.number}`)
   }

@@ -22,7 +22,7 @@ describe('values', () => {
     expect(() => dataOf('0x12', 'an address', 20)).toThrow('an address takes 20 bytes, not 1')
   })
 
-  it('what goes over JSON-RPC has no bigint, no bytes and nothing undefined', () => {
+  it('JSON-RPC values have no bigint, bytes or undefined', () => {
     const given = { value: 1n, gas: 21_000, data: new Uint8Array([255]), from: undefined, list: [2n, null, 'latest', true] }
     expect(wire(given)).toEqual({ value: '0x1', gas: '0x5208', data: '0xff', list: ['0x2', null, 'latest', true] })
   })
@@ -118,7 +118,7 @@ describe('batches', () => {
 })
 
 describe('patience', () => {
-  it('ends work once, by a signal or by time, and tells who does it', async () => {
+  it('ends work once, by a signal or by time', async () => {
     let cancelled = 0
     const never = (): Promise<never> => new Promise(() => undefined)
     const cancel = (): void => {
@@ -135,7 +135,7 @@ describe('patience', () => {
 })
 
 describe('errors', () => {
-  it('every kind of the core has a class that keeps code, message, data and cause', () => {
+  it('every kind of the core has a class with code and cause', () => {
     for (const kind of CORE_ERROR_KINDS) {
       const cause = new CoreError(kind, 'why', '0x01')
       expect(hearthError(cause)).toMatchObject({ code: kind, message: 'why', data: '0x01', cause })

@@ -74,7 +74,7 @@ describe('HTTP as go-ethereum', () => {
     expect([r.status, r.body.length]).toEqual([200, 0])
   })
 
-  it('200 for an empty GET, 405 for other methods, 404 elsewhere, 415 for other types', async () => {
+  it('200 for GET, 405, 404 and 415 otherwise', async () => {
     const { httpUrl } = await serve(core())
     const status = async (method: string, path: string, headers: http.OutgoingHttpHeaders, body?: string) =>
       (await raw(httpUrl + path, method, headers, body)).status
@@ -89,7 +89,7 @@ describe('HTTP as go-ethereum', () => {
     expect(await status('POST', '/', {}, ASK)).toBe(415)
   })
 
-  it('413 for a body over the limit, declared or not, and the client gets to read it', async () => {
+  it('413 for a body over the limit, which the client reads', async () => {
     const { httpUrl } = await serve(core(), { 'evm.max_request_body_bytes': '2048' })
     const padded = (size: number) => ASK + ' '.repeat(size - ASK.length)
     expect((await raw(httpUrl, 'POST', JSON_TYPE, padded(2048))).status).toBe(200)
@@ -277,7 +277,7 @@ describe('a client that goes before its stream begins', () => {
     await expect.poll(() => stream.cancelled).toBe(true)
   })
 
-  it('cancels it, over a WebSocket that has as many messages in flight as it may', async () => {
+  it('cancels it on a WebSocket at its message limit', async () => {
     for (const how of ['close', 'terminate'] as const) {
       const stream = silent()
       const { wsUrl } = await serve(
@@ -367,7 +367,7 @@ describe('WebSocket', () => {
     expect(await closed).toBe(1009)
   })
 
-  it('serves a bounded number of messages of a connection at a time', async () => {
+  it('serves a bounded number of messages at a time', async () => {
     let running = 0
     let most = 0
     const slow = fakeCore({
@@ -392,7 +392,7 @@ describe('WebSocket', () => {
     socket.close()
   })
 
-  it('reads no more of a connection whose messages wait beyond a bound', async () => {
+  it('stops reading a connection with too many messages', async () => {
     let answer: () => void = () => undefined
     const gate = new Promise<void>((resolve) => (answer = resolve))
     const slow = fakeCore({

@@ -85,7 +85,7 @@ mkdir -p package && echo text > package/file
 test -n "$dry" || tar czf "\${to:-.}/$name" package
 rm -r package`
 
-  it('is fetched into its folder where `npm pack --pack-destination` or `--dry-run` runs set-up', () => {
+  it('is fetched under `npm pack` with its own destination', () => {
     const [to, other] = ['to-', 'other-'].map((name) => fs.mkdtempSync(path.join(dir, name))) as [string, string]
     const lines = `process.env.npm_config_pack_destination = ${JSON.stringify(other)}
 process.env.npm_config_dry_run = 'true'

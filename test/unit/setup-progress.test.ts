@@ -25,7 +25,7 @@ function step(ms: number, options = '{}'): string[] {
   return ran.stderr.trim().split('\n')
 }
 
-test('the last time is expected next; a smaller piece of the work says nothing about it', () => {
+test('the last time is expected; smaller work does not count', () => {
   const [begins = '', ends = ''] = step(1_100)
   expect(begins).toMatch(/^hearth set-up: TypeScript: begins, about \d+ s$/)
   const took = /^hearth set-up: TypeScript: done in (\d+) s of about \d+ s$/.exec(ends)?.[1]

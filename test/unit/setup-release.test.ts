@@ -38,7 +38,7 @@ describe('versions', () => {
     )
   })
 
-  test('every file that has the version gets the new one, and nothing else changes', () => {
+  test('all files with the version get the new one, only they', () => {
     for (const file of RELEASE_FILES.filter((name) => name !== 'CHANGELOG.md')) {
       const before = read(file)
       const { text, places } = withVersion(file, before, PRESENT, NEXT)
@@ -74,7 +74,7 @@ describe('the changelog', () => {
   })
 })
 
-test('a dry run names each change and each command, and changes nothing', () => {
+test('a dry run names each change and command, changes nothing', () => {
   const status = () => spawnSync('git', ['status', '--porcelain'], { cwd: ROOT, encoding: 'utf8' }).stdout
   const before = status()
   const release = (...args: string[]) =>

@@ -74,7 +74,7 @@ describe('shares', () => {
     expect(new Shares(10, 1).most).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('are taken and given back, and nothing is kept of clients that hold nothing', () => {
+  it('are taken and returned, and idle clients are forgotten', () => {
     const shares = new Shares(10, 0.3)
     expect([shares.take('a'), shares.take('a', 2), shares.take('a'), shares.take('b', 3), shares.take('b')]).toEqual([
       true,

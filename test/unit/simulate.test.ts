@@ -7,7 +7,7 @@ const B = `0x${'bb'.repeat(20)}`
 const HASH = `0x${'11'.repeat(32)}`
 const ZERO = `0x${'00'.repeat(32)}`
 
-it('eth_simulateV1 hands blocks, calls and switches on, without what it does not know', async () => {
+it('eth_simulateV1 passes on the known members', async () => {
   const withdrawal = { index: '0x1', validatorIndex: '0x2', address: A, amount: '0x3' }
   const block = {
     blockOverrides: { number: '0x9', beaconRoot: HASH, withdrawals: [withdrawal], unknown: 1 },
@@ -51,7 +51,7 @@ it('the state overrides of all blocks count together', () => {
   expect(() => allWithinLimits(blocks, { accounts: 0, slots: 1 })).toThrow('state overrides name 2 slots, more than the limit of 1')
 })
 
-it('eth_getStorageValues and eth_createAccessList hand their parameters on', async () => {
+it('two simulation methods pass on their parameters', async () => {
   expect(await asked('eth_getStorageValues', { [A]: [HASH] }, 'latest')).toEqual({ requests: { [A]: [HASH] }, block: 'latest' })
   expect(await asked('eth_getStorageValues', { [A]: ['0x1'] }, 'latest')).toEqual([-32602, expect.stringContaining(`${A}[0]`)])
   expect(await asked('eth_createAccessList', { to: A }, 'latest', { [A]: { nonce: '0x1' } })).toEqual({

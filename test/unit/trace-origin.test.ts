@@ -92,7 +92,7 @@ it('answers of other methods, and those of batches, say nothing', async () => {
   expect([batch.from, batch.body]).toEqual([null, `[${answerOf(LARGE, 1)},${answerOf(LARGE, 2)}]`])
 })
 
-it('an error of the trace cache is an error, and says where it came from', async () => {
+it('an error of the trace cache is an error with its origin', async () => {
   const error = new CoreError('trace', 'tracing failed: out of luck')
   const server = await serve(() => originStream(fakeStream([error]), 'baked'))
   const { from, body } = await ask(server, request(7))
@@ -106,7 +106,7 @@ it.each([1e9, 700])('what lies in gzip goes out as it is, in pieces of %d bytes'
   expect(await ask(server, request(7))).toMatchObject({ from: 'baked', encoding: null, body: answerOf(LARGE) })
 })
 
-it('a baked answer up to 32 KiB that does not lie there in gzip goes out plain, a larger one and others do not', async () => {
+it('a baked answer up to 32 KiB without gzip goes out plain', async () => {
   const text = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2))
   // Over the threshold of gzip, which is 16 KiB.
   for (const [bytes, origin, encoding] of [
@@ -134,7 +134,7 @@ it('a small answer that has come whole is sent as one piece', async () => {
   })
 })
 
-it.each([1, 8 * 1024, 100_000, 900_000])('an answer of %d bytes that lies ready is sent without waiting for anything', async (bytes) => {
+it.each([1, 8 * 1024, 100_000, 900_000])('a ready answer of %d bytes is sent without waiting', async (bytes) => {
   const text = JSON.stringify('ä'.repeat(Math.max(0, bytes - 2) / 2))
   const asked: (number | undefined)[] = []
   const stream = originStream(fakeStream([new Error('nobody reads pieces')]), 'baked', ({ head, tail, gzipOver }) => {

@@ -153,7 +153,7 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
       expect(result).toEqual(['ab00', '7'])
     })
 
-    it('getError in a step whose opcode fails before it runs, and in fault', async () => {
+    it('getError in steps that fail before they run, and in fault', async () => {
       const source =
         '{r:[],step:function(log){this.r.push(["s",log.getPC(),log.getError()])},fault:function(log){this.r.push(["f",log.getPC(),log.getError()])},result:function(){return this.r}}'
       const fields = (f: number) => [
@@ -297,7 +297,7 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
       expect((made.result as string[])[0]).toBe((made.result as string[])[2])
     })
 
-    it('isPrecompiled knows the fork only once the transaction has begun', async () => {
+    it('isPrecompiled knows the fork once a transaction began', async () => {
       const source =
         '{p:isPrecompiled([1]),setup:function(){this.s=isPrecompiled([1])},fault:function(){},result:function(){return [this.p,this.s,isPrecompiled([1])]}}'
       expect((await run(source)).result).toEqual([false, false, true])
@@ -330,7 +330,7 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
       expect(reads).toBe(6)
     })
 
-    it('shows changes as of each step, and takes back those of a frame that failed', async () => {
+    it('shows changes per step, and reverts those of failed frames', async () => {
       const events = [
         account(0, FROM, { exists: true, nonce: 2, balance: '0x10' }),
         FRAME,

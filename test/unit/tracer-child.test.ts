@@ -17,7 +17,7 @@ describe.skipIf('unavailable' in scriptCommand())('the child process', () => {
 
   const counted = (request: number) => child.run({ source: COUNT, request, chunks: (f) => [chunk(f, STEPS, [enter(0), exit(3)])] })
 
-  it('asks for the fields that the text shows, and takes given ones', async () => {
+  it('requests the fields of the text, or takes given ones', async () => {
     expect(await counted(1)).toEqual({ result: 3, json: '3', reads: 0, fields: 1 })
     expect(await child.run({ source: COUNT, request: 1, fields: 1, chunks: (f) => [chunk(f, STEPS, [enter(0), exit(3)])] })).toMatchObject({
       result: 3,
@@ -29,7 +29,7 @@ describe.skipIf('unavailable' in scriptCommand())('the child process', () => {
     expect((await child.run({ source: '{fault:function(){},result:function(){return 1}}' })).fields).toBe(0)
   })
 
-  it('says DONE to a chunk that asks for it, and to STOP at any time', async () => {
+  it('answers DONE to a chunk that requests it, and to STOP', async () => {
     const begin = (source: string) =>
       child.send(
         1,
@@ -81,7 +81,7 @@ describe.skipIf('unavailable' in scriptCommand())('the child process', () => {
   // the core ends the process there, with the same message, which test/e2e/js-attacks.test.ts
   // shows.
   const endsScripts = Number(process.versions.node.split('.')[0]) < 24
-  it.skipIf(!endsScripts)('a script that takes all memory of its isolate loses the isolate alone', async () => {
+  it.skipIf(!endsScripts)('a script that takes all memory only loses its isolate', async () => {
     const hog = '{fault:function(){},result:function(){var a=[];for(;;)a.push(new Array(1000).fill(1))}}'
     expect(await child.run({ source: hog, request: 9, limits: { memoryBytes: 32 << 20 } })).toMatchObject({
       failed: 'the tracer ran out of memory (evm.trace_js_memory_bytes)',

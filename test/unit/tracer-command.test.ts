@@ -66,7 +66,7 @@ describe('without the library', () => {
     )
   })
 
-  test('an installed package names the versions of Node that it serves', () => {
+  test('an installed package names its versions of Node', () => {
     const platform = `node_modules/hearth-core-${process.platform}-${process.arch}-gnu`
     const own = packageWith(['native/isolated-vm-115.node', 'native/isolated-vm-137.node'])
     const split = packageWith([`${platform}/package.json`, `${platform}/isolated-vm-127.node`])
@@ -86,7 +86,7 @@ describe('without the library', () => {
   })
 })
 
-test('the program is this Node, with nothing of V8 that scripts must not have', () => {
+test('the program is this Node, without unsafe V8 flags', () => {
   const command = scriptCommand(import.meta.filename)
   if ('unavailable' in command) throw new Error(command.unavailable)
   expect(command.program).toBe(process.execPath)

@@ -164,7 +164,7 @@ describe.skipIf('unavailable' in scriptCommand())('a script over several transac
     for (const source of usual) expect(isPlain(source)).toBe(true)
   })
 
-  it('a transaction that is longer than what is kept of it is executed once more, and answered', async () => {
+  it('a transaction longer than its kept copy is run again', async () => {
     const source = script('return [this.n,"x"]', 'this.n++')
     request++
     for (let i = 0; i < TIMES; i++) expect((await run(source, request)).result).toEqual([3, 'x'])

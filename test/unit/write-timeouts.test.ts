@@ -119,7 +119,7 @@ describe('a client that never reads is cut off', () => {
     }
   })
 
-  it('with the last part of a stream that fits into what is sent ahead', async () => {
+  it('with the last part of a stream that fits the send-ahead', async () => {
     const { connections, accepted, restore } = counted()
     try {
       // Enough that some waits in this process, less than makes the stream wait.

@@ -11,9 +11,13 @@ import { type Example, rpcPage } from '../rpc/page.ts'
 import { commandsPage } from './commands-page.ts'
 import { wrapPage } from './wrap-page.ts'
 
-/** The requests of docs/examples/rpc.json, which a test runs. */
+/** The files of docs/examples whose requests docs/rpc.md shows and a test runs. */
+const EXAMPLES = ['rpc.json', 'rpc-subscriptions.json', 'rpc-engine.json'] as const
+
 const examples = (): readonly Example[] =>
-  JSON.parse(fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/examples/rpc.json'), 'utf8')) as readonly Example[]
+  EXAMPLES.flatMap(
+    (file) => JSON.parse(fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/examples', file), 'utf8')) as readonly Example[],
+  )
 
 const TEXTS: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,

@@ -1,5 +1,5 @@
 // The page docs/rpc.md: every method, out of the table, with the examples of
-// docs/examples/rpc.json.
+// docs/examples/rpc*.json.
 import { optionsSection } from './codec/trace-options.ts'
 import { headersSection } from './headers.ts'
 import type { Method, Param } from './method.ts'
@@ -16,12 +16,14 @@ interface ProviderMethod {
   readonly params: readonly Param<unknown>[]
 }
 
-/** A request with what it returned, as docs/examples/rpc.json has it. */
+/** A request with its response, in the form of docs/examples/rpc*.json. */
 export interface Example {
   readonly method: string
   readonly params: readonly unknown[]
   readonly result?: unknown
   readonly error?: unknown
+  /** The result of the first notification of a subscription. */
+  readonly notification?: unknown
 }
 
 /** Columns of an example. */
@@ -63,9 +65,11 @@ function section(method: Method, example: Example | undefined): string[] {
     '',
   )
   if (example === undefined) return lines
-  const { method: called, params: values, ...response } = example
+  const { method: called, params: values, notification, ...response } = example
   const answer = response.error === undefined ? response.result : { error: response.error }
-  return [...lines, '```json', pretty({ method: called, params: values }), '```', '', '```json', pretty(answer), '```', '']
+  const block = (value: unknown): string[] => ['```json', pretty(value), '```', '']
+  const notice = notification === undefined ? [] : ['The result of a notification:', '', ...block(notification)]
+  return [...lines, ...block({ method: called, params: values }), ...block(answer), ...notice]
 }
 
 /**
@@ -82,8 +86,8 @@ export function rpcPage(providerMethods: readonly ProviderMethod[] = [], example
     'Every method may return -32602 (a parameter is missing or invalid), -32601 (the method or its namespace is not served), -32000 while the',
     'node starts, and -32603 (a defect of the node); heavy methods -32005 (busy). [errors.md](errors.md) has every code and kind.',
     '',
-    'Examples are requests without `jsonrpc` and `id`, and the `result` of their response, on the chain of `hearth dev --demo`. A test runs',
-    'them. `…` stands for what is left out or differs from run to run; words in braces stand for values of that chain.',
+    'Examples are requests without `jsonrpc` and `id`, and the `result` of their response, on the chain of `hearth dev --demo`; those of',
+    'the Engine API on a chain of Cancun without other blocks. A test runs them. `…` stands for what is left out or differs from run to run; words in braces stand for values of that chain.',
     '',
     '## Types',
     '',

@@ -155,7 +155,7 @@ fn lengths_of_what_never_comes_take_no_memory() {
 }
 
 #[test]
-fn a_peer_that_reads_nothing_holds_neither_memory_nor_the_others() {
+fn a_peer_that_does_not_read_delays_no_other() {
     let (_dir, path, server) = serve();
     let before = memory();
     let mut deaf = connect(&path);

@@ -163,7 +163,7 @@ fn a_second_set_of_connections_waits_for_the_end_of_the_first() {
 }
 
 #[test]
-fn a_socket_of_a_dead_process_is_replaced_and_that_of_a_live_one_is_not() {
+fn a_socket_of_a_dead_process_is_replaced_a_live_one_not() {
     let (dir, path, server) = serve(&Arc::default());
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn an_export_of_a_home_without_a_chain_says_so_and_leaves_no_file() {
+    fn an_export_of_a_home_without_a_chain_leaves_no_file() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("out.rlp");
         let work = Work::Export { file: file.clone(), from: None, to: None, with_genesis: false };

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gas_limit_moves_by_less_than_a_1024th_part_and_stays_at_its_target() {
+    fn a_gas_limit_moves_by_less_than_a_1024th_to_its_target() {
         assert_eq!(next_gas_limit(200_000_000, 60_000_000), 199_804_689);
         assert_eq!(next_gas_limit(30_000_000, 60_000_000), 30_029_295);
         assert_eq!(next_gas_limit(60_000_000, 60_000_000), 60_000_000);

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_dead_holder_stands_in_the_way_only_over_a_network() {
+    fn the_name_of_a_dead_holder_only_blocks_over_a_network() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("LOCK");
         let other = Holder { host: "elsewhere".into(), pid: 7, boot_id: "b".into() };

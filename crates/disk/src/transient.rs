@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_back_and_names_move_as_on_the_real_disk() {
+    fn written_bytes_read_back_and_renames_work_as_on_disk() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("a/b");
         TransientDisk.create_dir_all(&dir).unwrap();

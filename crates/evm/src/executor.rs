@@ -13,7 +13,7 @@ use crate::{
     system,
     tx_check::{Remaining, Sender, check_transaction},
     tx_env::tx_env,
-    watch::Watch,
+    watch::RunLimits,
     write_set::WriteSet,
 };
 use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
@@ -256,7 +256,7 @@ impl<'a> BlockExecutor<'a> {
     /// changed then.
     pub fn transact(&mut self, tx: &Transaction, sender: Address) -> Result<TxOutcome, ExecuteError> {
         self.prepare(tx, sender)?;
-        let result = Machine { evm: &mut self.evm, inspector: (), watch: Watch::default() }.run();
+        let result = Machine { evm: &mut self.evm, inspector: (), watch: RunLimits::default() }.run();
         self.conclude(tx, sender, result)
     }
 
@@ -271,7 +271,7 @@ impl<'a> BlockExecutor<'a> {
         inspector: &mut I,
     ) -> Result<TxOutcome, ExecuteError> {
         self.prepare(tx, sender)?;
-        let result = Machine { evm: &mut self.evm, inspector, watch: Watch::default() }.inspect();
+        let result = Machine { evm: &mut self.evm, inspector, watch: RunLimits::default() }.inspect();
         self.conclude(tx, sender, result)
     }
 
@@ -387,7 +387,7 @@ impl<'a> BlockExecutor<'a> {
             return Ok((None, Changeset::default()));
         }
         self.evm.ctx.tx = system::call_env(address, input);
-        match (Machine { evm: &mut self.evm, inspector: (), watch: Watch::default() }).run_system_call() {
+        match (Machine { evm: &mut self.evm, inspector: (), watch: RunLimits::default() }).run_system_call() {
             Ok(result) => Ok((Some(result), self.take_changes()?)),
             Err(error) => {
                 discard(&mut self.evm);

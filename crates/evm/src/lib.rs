@@ -72,4 +72,4 @@ pub use system::{
 pub use tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS, UNSIGNED_S};
 pub use tx_env::{recover_authorization, tx_env};
 pub use tx_error::TxError;
-pub use watch::Watch;
+pub use watch::RunLimits;

@@ -6,7 +6,7 @@ use crate::{
     overlay::{BlockState, ReadError},
     precompiles::Precompiles,
     spec::Fork,
-    watch::Watch,
+    watch::RunLimits,
 };
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY};
 use revm::{
@@ -33,7 +33,8 @@ pub type EvmContext<'a> = Context<BlockEnv, TxEnv, CfgEnv, BlockState<'a>>;
 /// Why the interpreter gave no result.
 pub(crate) type MachineError = EVMError<ReadError, InvalidTransaction>;
 
-type Instructions<'a> = EthInstructions<EthInterpreter, EvmContext<'a>>;
+/// The interpreter's table of instructions.
+pub(crate) type Instructions<'a> = EthInstructions<EthInterpreter, EvmContext<'a>>;
 type Frame = EthFrame<EthInterpreter>;
 
 /// A block's interpreter.
@@ -78,7 +79,7 @@ pub(crate) struct Machine<'e, 'a, I> {
     pub evm: &'e mut BlockEvm<'a>,
     pub inspector: I,
     /// When to stop.
-    pub watch: Watch<'e>,
+    pub watch: RunLimits<'e>,
 }
 
 impl<'a, I> Machine<'_, 'a, I> {

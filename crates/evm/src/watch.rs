@@ -19,7 +19,7 @@ const STEPS_PER_LOOK: u32 = 4_096;
 
 /// When to stop a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Watch<'w> {
+pub struct RunLimits<'w> {
     /// Time at which it ends, later by what it waits for the origin of a fork.
     pub deadline: Option<Instant>,
     /// What its thread had waited for an origin before.
@@ -28,7 +28,7 @@ pub struct Watch<'w> {
     pub cancel: Option<&'w AtomicBool>,
 }
 
-impl Watch<'_> {
+impl RunLimits<'_> {
     /// Whether the run has to stop.
     pub fn expired(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
@@ -42,20 +42,20 @@ impl Watch<'_> {
 }
 
 /// Looks at the watch every few thousand steps, for runs whose gas alone does not bound them.
-pub(crate) struct StepWatch<'w> {
-    watch: Watch<'w>,
+pub(crate) struct LimitInspector<'w> {
+    watch: RunLimits<'w>,
     steps: u32,
     /// The run was stopped: its result means nothing.
     pub stopped: bool,
 }
 
-impl<'w> StepWatch<'w> {
-    pub fn new(watch: Watch<'w>) -> Self {
+impl<'w> LimitInspector<'w> {
+    pub fn new(watch: RunLimits<'w>) -> Self {
         Self { watch, steps: 0, stopped: false }
     }
 }
 
-impl<'a> Inspector<EvmContext<'a>> for StepWatch<'_> {
+impl<'a> Inspector<EvmContext<'a>> for LimitInspector<'_> {
     fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, _context: &mut EvmContext<'a>) {
         self.steps = self.steps.wrapping_add(1);
         if !self.stopped && self.steps.is_multiple_of(STEPS_PER_LOOK) {

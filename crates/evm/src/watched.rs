@@ -5,13 +5,12 @@
 //! of the instruction is charged here instead of in the interpreter's loop, so that an instruction
 //! that cannot even pay that is observed too.
 
-use crate::machine::EvmContext;
+use crate::machine::{EvmContext, Instructions};
 use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_primitives::StateError;
 use revm::{
     bytecode::opcode as op,
     context_interface::context::ContextError,
-    handler::instructions::EthInstructions,
     interpreter::{
         Instruction, InstructionContext, InstructionExecResult, InstructionResult, Interpreter,
         instructions::{contract, host},
@@ -25,8 +24,7 @@ const HASH_WORD_GAS: u64 = 6;
 /// Bytes of such a word.
 const WORD_BYTES: u64 = 32;
 
-type Instructions<'a> = EthInstructions<EthInterpreter, EvmContext<'a>>;
-type Watched<'c, 'a> = InstructionContext<'c, EvmContext<'a>, EthInterpreter>;
+type WatchedContext<'c, 'a> = InstructionContext<'c, EvmContext<'a>, EthInterpreter>;
 
 /// Installs the observed instructions in a table, and returns the gas that they charge by
 /// themselves. `sstore` is not replaced unless it is the interpreter's own.
@@ -35,7 +33,7 @@ pub(crate) fn install<'a>(instructions: &mut Instructions<'a>, own_sstore: bool)
     macro_rules! watch {
         ($($opcode:expr => $inner:expr),+ $(,)?) => {
             $({
-                fn watched(context: Watched<'_, '_>) -> InstructionExecResult {
+                fn watched(context: WatchedContext<'_, '_>) -> InstructionExecResult {
                     watch::<{ $opcode }>(context, |context| $inner(context))
                 }
                 instructions.insert_instruction($opcode, Instruction::new(watched), 0);
@@ -91,8 +89,8 @@ impl Named {
 
 #[inline(always)]
 fn watch<const OP: u8>(
-    context: Watched<'_, '_>,
-    inner: impl FnOnce(Watched<'_, '_>) -> InstructionExecResult,
+    context: WatchedContext<'_, '_>,
+    inner: impl FnOnce(WatchedContext<'_, '_>) -> InstructionExecResult,
 ) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let named = Named::by::<OP>(interpreter);

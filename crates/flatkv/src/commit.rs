@@ -32,7 +32,7 @@ pub(crate) const BATCH_BYTES_A_CHANGE: usize = 4;
 const HALVED_BATCH_BYTES: RangeInclusive<usize> = 256 << 10..=16 << 20;
 /// Whether every other block goes in so, as large as it may be: where faults are tried, whose
 /// blocks are small.
-const ALSO_SMALL: bool = cfg!(all(feature = "planted", not(feature = "bench")));
+const ALSO_SMALL: bool = cfg!(all(feature = "failpoints", not(feature = "bench")));
 
 /// A block's commitment and what it changes beside rows.
 pub(crate) struct Committed {
@@ -160,7 +160,7 @@ impl Core {
         self.upcoming.store(head.height, SeqCst);
         // Who reads pending rows sees them staged or committed, not both and not neither.
         let mut staged = self.staged.write();
-        reach(Point::Batch);
+        failpoint(Failpoint::Batch);
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
         writer.fail(written)?;
         staged.clear(&self.metrics);

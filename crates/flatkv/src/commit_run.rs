@@ -24,7 +24,7 @@ use hearth_trie::TrieUpdate;
 use std::{collections::HashSet, mem::take, sync::atomic::Ordering::SeqCst};
 
 /// What the blocks of a run put into log and store.
-struct Encoded<'a> {
+struct EncodedRun<'a> {
     batch: Batch<'a>,
     rows: BatchRows,
     payloads: Vec<Vec<u8>>,
@@ -62,7 +62,7 @@ impl Core {
         let mut encoded = self.encode_run(run)?;
         put_trie(&mut encoded.batch, trie.as_ref());
         applying.succeed();
-        let Encoded { batch, rows, payloads, mut records } = encoded;
+        let EncodedRun { batch, rows, payloads, mut records } = encoded;
         self.check_records(writer, &records, false)?;
         let RecordHead { head, positions, oldest, .. } = records.pop().ok_or(FlatKvError::Empty)?;
         self.log_run(writer, head.height, &payloads, batch.bytes())?;
@@ -129,7 +129,7 @@ impl Core {
     }
 
     /// Puts the rows of all blocks into one batch, and makes their records.
-    fn encode_run(&self, mut run: Vec<Commit<'_>>) -> Result<Encoded<'_>, FlatKvError> {
+    fn encode_run(&self, mut run: Vec<Commit<'_>>) -> Result<EncodedRun<'_>, FlatKvError> {
         let (mut rows, mut payloads) = (BatchRows::default(), Vec::with_capacity(run.len()));
         let mut batch = self.db.batch()?;
         let indexes = self.metrics.batch_read_old_values.measure(|| self.old_indexes(&mut run))?;
@@ -157,7 +157,7 @@ impl Core {
             payloads.push(payload);
             records.push(record);
         }
-        Ok(Encoded { batch, rows, payloads, records })
+        Ok(EncodedRun { batch, rows, payloads, records })
     }
 
     /// The index rows of each block in ascending order of key, with what they hold now: one batch

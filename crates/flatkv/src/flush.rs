@@ -4,8 +4,8 @@
 use crate::{
     FlatKvError,
     db::Family,
+    failpoints::{InjectedBug, has},
     measure,
-    planted::{Planted, has},
     rows::meta,
     store::{Core, Writer},
     stored::positions_value,
@@ -81,7 +81,7 @@ impl Core {
     /// Syncs tables, then the WAL.
     pub(crate) fn sync(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
         self.dirty.store(false, SeqCst);
-        let tables = if has(Planted::WalBeforeTables) { Ok(()) } else { self.tables.sync() };
+        let tables = if has(InjectedBug::WalBeforeTables) { Ok(()) } else { self.tables.sync() };
         let result = tables.map_err(FlatKvError::from).and_then(|()| writer.wal.sync());
         writer.fail(result)
     }
@@ -113,7 +113,7 @@ impl Core {
 
     /// Syncs everything and starts a flush; waits for it if `wait` is set.
     pub(crate) fn start_flush(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
-        if !has(Planted::FlushBeforeSync) {
+        if !has(InjectedBug::FlushBeforeSync) {
             self.sync(writer)?;
         }
         let synced = writer.wal.last();

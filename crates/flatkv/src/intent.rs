@@ -8,7 +8,7 @@ use crate::{
     files::{exists, remove_file, remove_tree, sync_parent},
     open::ROCKS_DIR,
     store::Core,
-    wal::{Wal, scan::Scan},
+    wal::{Wal, scan::WalScan},
 };
 use alloy_primitives::{B256, hex};
 use hearth_primitives::Height;
@@ -244,7 +244,7 @@ impl Moves {
 
 /// Appends a record to the WAL, unless it ends with it already.
 fn append(options: &Options, number: u64, payload: &[u8]) -> Result<(), FlatKvError> {
-    let mut scan = Scan::read(&options.disk, &options.wal_dir, number - 1)?;
+    let mut scan = WalScan::read(&options.disk, &options.wal_dir, number - 1)?;
     let last = scan.records.last().map_or(0, |found| found.number);
     if last != number && last + 1 != number {
         let path = options.wal_dir.clone();

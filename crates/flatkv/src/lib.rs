@@ -24,6 +24,10 @@ mod commit_run;
 mod commitment;
 mod db;
 mod error;
+#[cfg(feature = "failpoints")]
+pub mod failpoints;
+#[cfg(not(feature = "failpoints"))]
+mod failpoints;
 mod fields;
 mod files;
 mod fill;
@@ -80,7 +84,7 @@ pub use pending::PendingView;
 pub use prepared::PreparedCommit;
 pub use readonly::list_snapshots;
 pub use repair::{Executor, Repair, RepairAction, RepairReport};
-pub use rollback::{Reach, roll_back};
+pub use rollback::{RollbackSource, roll_back};
 pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
 pub use transfer::{

@@ -25,7 +25,7 @@ use crate::{
         Wal,
         record::{RecordBody, RecordHead},
         salvage::salvage,
-        scan::{Found, Scan},
+        scan::{Found, WalScan},
     },
 };
 use alloy_primitives::{B256, keccak256};
@@ -94,7 +94,7 @@ pub(crate) fn open(
 
     // Written in the same flush as the rows of these records, after the WAL was synced.
     let flushed = db.number(meta::SYNCED)?.unwrap_or(0);
-    let mut scan = Scan::read(&options.disk, &options.wal_dir, flushed)?;
+    let mut scan = WalScan::read(&options.disk, &options.wal_dir, flushed)?;
     let chosen = choose(&scan, &*tables, &options.wal_dir, flushed)?;
     scan.cut(chosen)?;
     let positions = match scan.records.last() {
@@ -167,7 +167,7 @@ fn open_database(options: &Options) -> Result<Db, FlatKvError> {
 }
 
 /// The snapshots that are there, after what a crash left half-made is gone.
-fn snapshots(options: &Options, scan: &Scan) -> Result<Snapshots, FlatKvError> {
+fn snapshots(options: &Options, scan: &WalScan) -> Result<Snapshots, FlatKvError> {
     let dir = options.dir.join(SNAPSHOTS_DIR);
     snapshot::settle(&*options.disk, &dir)?;
     let kept = snapshot::list(&*options.disk, &dir)?;
@@ -219,7 +219,7 @@ fn migrate(db: &Db) -> Result<(), FlatKvError> {
 
 /// The last record whose table positions verify. Nothing that was synced may be given up for it.
 fn choose(
-    scan: &Scan,
+    scan: &WalScan,
     tables: &dyn JoinedTables,
     wal_dir: &Path,
     synced: u64,
@@ -251,13 +251,13 @@ fn check_commitment(
 }
 
 /// The canonical chain according to the WAL: blocks that were unwound are not in it.
-struct Told<'a> {
+struct CanonicalWal<'a> {
     /// The block below the first of `blocks`, where it is known.
     base: Option<(Height, B256)>,
     blocks: Vec<&'a Found>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> CanonicalWal<'a> {
     fn new(records: &'a [Found]) -> Result<Self, StateError> {
         let mut told = Self { base: None, blocks: Vec::new() };
         for found in records {
@@ -315,7 +315,7 @@ pub(crate) fn replay_to(
     db: &Arc<Db>,
     options: &Options,
     metrics: &FlatkvMetrics,
-    scan: &Scan,
+    scan: &WalScan,
     to: Height,
 ) -> Result<(), FlatKvError> {
     let shares = Shares::of(options.memory_budget_bytes);
@@ -350,13 +350,13 @@ impl<'m> Replay<'m> {
     }
 
     /// Follows the WAL to its end, or to a height that the database then has.
-    fn follow(&mut self, scan: &Scan, to: Option<Height>) -> Result<(), FlatKvError> {
-        let mut told = Told::new(&scan.records)?;
+    fn follow(&mut self, scan: &WalScan, to: Option<Height>) -> Result<(), FlatKvError> {
+        let mut told = CanonicalWal::new(&scan.records)?;
         if let Some(to) = to {
             told.blocks.truncate(told.blocks.partition_point(|block| block.head.head.height <= to));
         }
         if let Some((top, _)) = told.top() {
-            self.follow_told(scan, &told, top)?;
+            self.follow_wal(scan, &told, top)?;
         }
         match (self.head, to) {
             (Some(head), Some(to)) if head.height > to && to >= self.oldest => self.unwind(head, to),
@@ -381,7 +381,12 @@ impl<'m> Replay<'m> {
         Ok(batch.write()?)
     }
 
-    fn follow_told(&mut self, scan: &Scan, told: &Told<'_>, top: Height) -> Result<(), FlatKvError> {
+    fn follow_wal(
+        &mut self,
+        scan: &WalScan,
+        told: &CanonicalWal<'_>,
+        top: Height,
+    ) -> Result<(), FlatKvError> {
         let above = match self.head {
             None if told.base.is_none() => 0,
             None => return Err(FlatKvError::Diverged { store: 0, base: told.bottom(), head: top }),
@@ -401,7 +406,7 @@ impl<'m> Replay<'m> {
     }
 
     /// The highest block that RocksDB and WAL have both.
-    fn shared(&self, told: &Told<'_>, head: Head, top: Height) -> Result<Height, FlatKvError> {
+    fn shared(&self, told: &CanonicalWal<'_>, head: Head, top: Height) -> Result<Height, FlatKvError> {
         for height in (told.bottom().max(self.oldest)..=head.height.min(top)).rev() {
             if told.hash(height) == Some(block_changes(&self.db, height)?.hash) {
                 return Ok(height);
@@ -423,7 +428,7 @@ impl<'m> Replay<'m> {
     }
 
     /// Replays the first of these blocks in one batch; returns how many.
-    fn replay(&mut self, scan: &Scan, blocks: &[&Found]) -> Result<usize, FlatKvError> {
+    fn replay(&mut self, scan: &WalScan, blocks: &[&Found]) -> Result<usize, FlatKvError> {
         let blocks = read_ahead(scan, blocks)?;
         let Some((Found { head: RecordHead { head, .. }, .. }, _)) = blocks.last() else { return Ok(0) };
         let root = self.head.map_or(EMPTY_ROOT_HASH, |head| head.commitment);
@@ -431,7 +436,7 @@ impl<'m> Replay<'m> {
         let trie = (self.kind == CommitmentKind::Mpt).then(|| self.kept.session(&self.db, root));
         let (committed, encoded) =
             rayon::join(|| commit_to(&blocks, lattice.as_mut(), trie), || self.encode(&blocks));
-        let (mut update, Encoded { mut batch, mut rows, oldest }) = (committed?, encoded?);
+        let (mut update, ReplayRows { mut batch, mut rows, oldest }) = (committed?, encoded?);
         put_trie(&mut batch, update.as_ref());
         put_lattice(&mut batch, lattice.as_ref(), None, &mut rows);
         let computed = match self.kind {
@@ -459,7 +464,7 @@ impl<'m> Replay<'m> {
     }
 
     /// Puts the rows of blocks into a batch.
-    fn encode(&self, blocks: &[(&Found, RecordBody)]) -> Result<Encoded<'_>, FlatKvError> {
+    fn encode(&self, blocks: &[(&Found, RecordBody)]) -> Result<ReplayRows<'_>, FlatKvError> {
         let bytes = blocks.iter().map(|(found, _)| found.bytes()).sum::<u64>() * BATCH_BYTES_A_CHANGE as u64;
         let mut batch = self.db.batch()?;
         if self.unflushed.has_room_for(bytes) {
@@ -474,19 +479,19 @@ impl<'m> Replay<'m> {
             put_block(&mut batch, &block, &mut rows);
             applying.succeed();
         }
-        Ok(Encoded { batch, rows, oldest })
+        Ok(ReplayRows { batch, rows, oldest })
     }
 }
 
 /// The rows of some blocks on their way into RocksDB, and the oldest height behind them.
-struct Encoded<'a> {
+struct ReplayRows<'a> {
     batch: Batch<'a>,
     rows: BatchRows,
     oldest: Height,
 }
 
 /// Reads the first of these blocks, as many as are replayed at once.
-fn read_ahead<'a>(scan: &Scan, blocks: &[&'a Found]) -> Result<Vec<(&'a Found, RecordBody)>, FlatKvError> {
+fn read_ahead<'a>(scan: &WalScan, blocks: &[&'a Found]) -> Result<Vec<(&'a Found, RecordBody)>, FlatKvError> {
     let (mut read, mut bytes) = (Vec::new(), 0);
     for found in blocks.iter().take(REPLAY_BLOCKS) {
         bytes += found.bytes();

@@ -9,7 +9,7 @@
 use crate::{
     FlatKvError,
     db::{Db, Family},
-    planted::{Point, reach},
+    failpoints::{Failpoint, failpoint},
     rows::{BlockChanges, account_history, at_height, legacy_history, meta, slot_history},
     store::Core,
 };
@@ -233,7 +233,7 @@ impl Core {
         let mut writer = self.lock_writer();
         writer.check()?;
         writer.unflushed.fill(batch.bytes());
-        reach(Point::Prune);
+        failpoint(Failpoint::Prune);
         let written = batch.write().map_err(FlatKvError::from);
         writer.fail(written)?;
         if done {

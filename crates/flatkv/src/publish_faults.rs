@@ -102,7 +102,7 @@ fn snapshots(ignored: Option<Call>) -> u64 {
 }
 
 #[test]
-fn a_snapshot_is_whole_or_not_there_and_the_older_one_goes_only_after_it() {
+fn a_snapshot_is_complete_or_absent_and_replaces_the_older() {
     assert_eq!(snapshots(None), 0);
 }
 
@@ -173,7 +173,7 @@ fn replacements(ignored: Option<Call>) -> u64 {
 }
 
 #[test]
-fn a_replaced_database_is_the_old_one_or_the_new_one_with_the_old_one_aside() {
+fn a_replaced_database_is_the_old_one_or_the_new_one() {
     assert_eq!(replacements(None), 0);
 }
 

@@ -14,7 +14,7 @@ use crate::{
     open::{LOCK_FILE, ROCKS_DIR, replay_to},
     rows::meta,
     stored::{Stored, positions_value},
-    wal::{record::RecordHead, scan::Scan},
+    wal::{record::RecordHead, scan::WalScan},
 };
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::Height;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// How a store can be taken back to a height.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum RollbackSource {
     /// The height is retained: its changes are taken back.
     History,
     /// The height is below what is retained: this snapshot is brought there.
@@ -35,16 +35,16 @@ impl FlatKv {
     ///
     /// # Errors
     /// [`FlatKvError::Unreachable`] names the heights that are available.
-    pub fn reach(&self, options: &Options, to: Height, anew: bool) -> Result<Reach, FlatKvError> {
+    pub fn reach(&self, options: &Options, to: Height, anew: bool) -> Result<RollbackSource, FlatKvError> {
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
         if !anew && (oldest..=head.height).contains(&to) {
-            return Ok(Reach::History);
+            return Ok(RollbackSource::History);
         }
         let snapshots = list_snapshots(options)?;
         let at_or_below = |snapshot: &&Snapshot| to <= head.height && snapshot.oldest <= to;
         let found = snapshots.iter().rev().find(at_or_below).cloned();
-        found.map(Reach::Snapshot).ok_or_else(|| FlatKvError::Unreachable {
+        found.map(RollbackSource::Snapshot).ok_or_else(|| FlatKvError::Unreachable {
             to,
             oldest,
             newest: head.height,
@@ -86,12 +86,12 @@ fn roll_back_unmeasured(
 ) -> Result<Head, FlatKvError> {
     let kv = FlatKv::open(options.clone(), tables.clone())?;
     match kv.reach(options, to, anew)? {
-        Reach::History => {
+        RollbackSource::History => {
             kv.roll_back(options, to)?;
             kv.close()?;
             drop(kv);
         }
-        Reach::Snapshot(snapshot) => {
+        RollbackSource::Snapshot(snapshot) => {
             kv.close()?;
             drop(kv);
             replace(options, &snapshot, to)?;
@@ -127,7 +127,7 @@ fn prepare(options: &Options, snapshot: &Snapshot, to: Height) -> Result<Moves, 
     clone_database(&snapshot.database(), &new)?;
     let db = Arc::new(Db::open(&new, options)?);
     let stored = db.stored()?.ok_or_else(|| corrupt("head"))?;
-    let scan = Scan::read(&options.disk, &options.wal_dir, stored.synced)?;
+    let scan = WalScan::read(&options.disk, &options.wal_dir, stored.synced)?;
     let metrics = FlatkvMetrics::new(&options.metrics);
     replay_to(&db, options, &metrics, &scan, to)?;
     let stored = db.stored()?.ok_or_else(|| corrupt("head"))?;
@@ -167,6 +167,6 @@ pub(crate) fn unwind_record(stored: &Stored, (last, positions): (u64, Vec<u64>))
 
 /// Whether a home of this commitment can be made from its WAL alone. Under [`CommitmentKind::None`]
 /// nothing would show whether that is the whole state.
-pub(crate) fn wal_alone_is_enough(kind: CommitmentKind, scan: &Scan) -> bool {
+pub(crate) fn wal_alone_is_enough(kind: CommitmentKind, scan: &WalScan) -> bool {
     kind != CommitmentKind::None && scan.records.first().is_some_and(|found| found.number == 1)
 }

@@ -130,7 +130,7 @@ fn rocksdb_ahead_of_the_wal_is_unwound() {
 }
 
 #[test]
-fn rocksdb_on_another_branch_than_the_wal_goes_over_the_common_block() {
+fn rocksdb_on_another_branch_returns_to_the_common_block() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
     [1, 2, 3, 4, 5].iter().for_each(|nonce| commit(&kv, *nonce));
@@ -301,7 +301,7 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn a_failed_write_refuses_changes_until_the_store_is_opened_again() {
+fn a_failed_write_refuses_changes_until_the_next_opening() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
     commit(&kv, 1);
@@ -343,7 +343,7 @@ fn rows_of_the_head_that_were_not_written_refuse_reads_until_the_log_is_replayed
 
 /// Number of rows of a family.
 #[test]
-fn half_a_batch_hides_index_and_trie_until_the_store_is_opened_again() {
+fn half_a_batch_hides_index_and_trie_until_the_next_opening() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
     [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
@@ -402,7 +402,7 @@ fn pruning_leaves_exactly_what_the_kept_heights_need() {
 }
 
 #[test]
-fn rocksdb_writes_nothing_to_its_files_when_it_ends_without_a_flush_of_ours() {
+fn rocksdb_ends_without_writes_unless_flushed() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
     [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));

@@ -16,7 +16,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 pub use bake::BakeConfig;
 pub use consensus::ConsensusConfig;
 pub use dev::{DevConfig, MiningOrder};
-pub use fork::{Asking, ForkConfig, OriginBlock};
+pub use fork::{ForkConfig, OriginBlock, OriginFetcher};
 pub use littable::LittableConfig;
 pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
 

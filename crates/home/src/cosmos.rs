@@ -37,7 +37,7 @@ pub struct QueryAnswer {
 }
 
 /// What an answer depends on: block, name, form, request.
-type Key = (B256, String, bool, Vec<u8>);
+type AnswerKey = (B256, String, bool, Vec<u8>);
 
 fn key_of(block: B256, name: &str, input: Input<'_>) -> Key {
     let request = match input {
@@ -52,16 +52,16 @@ fn key_of(block: B256, name: &str, input: Input<'_>) -> Key {
 /// Answers that were given last; the oldest goes first.
 #[derive(Debug, Default)]
 pub struct CosmosCache {
-    kept: Mutex<(VecDeque<(Key, Arc<Vec<u8>>)>, usize)>,
+    kept: Mutex<(VecDeque<(AnswerKey, Arc<Vec<u8>>)>, usize)>,
 }
 
 impl CosmosCache {
-    fn get(&self, key: &Key) -> Option<Arc<Vec<u8>>> {
+    fn get(&self, key: &AnswerKey) -> Option<Arc<Vec<u8>>> {
         let kept = self.kept.lock();
         kept.0.iter().rev().find(|(other, _)| other == key).map(|(_, answer)| answer.clone())
     }
 
-    fn put(&self, key: Key, answer: &Arc<Vec<u8>>) {
+    fn put(&self, key: AnswerKey, answer: &Arc<Vec<u8>>) {
         if answer.len() > KEPT_ANSWER_BYTES_MAX {
             return;
         }

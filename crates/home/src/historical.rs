@@ -6,7 +6,7 @@ use hearth_primitives::Height;
 
 /// Whether what runs on a block is bound by the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum LookbackPolicy {
     /// The read is refused if it needs state history beyond the lookback.
     Guarded,
     /// The node's own work.
@@ -30,9 +30,11 @@ impl Home {
     /// # Errors
     /// [`NodeError::BeyondLookback`] if the guard applies to the caller and the height is
     /// historical.
-    pub fn check_lookback(&self, height: Height, reach: Reach) -> Result<(), NodeError> {
+    pub fn check_lookback(&self, height: Height, reach: LookbackPolicy) -> Result<(), NodeError> {
         match self.beyond(height) {
-            Some(lookback) if reach == Reach::Guarded => Err(NodeError::BeyondLookback { height, lookback }),
+            Some(lookback) if reach == LookbackPolicy::Guarded => {
+                Err(NodeError::BeyondLookback { height, lookback })
+            }
             _ => Ok(()),
         }
     }

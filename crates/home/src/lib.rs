@@ -23,14 +23,14 @@ mod trace_origin;
 pub mod workers;
 
 pub use config::{
-    Asking, BakeConfig, ConsensusConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig,
-    MiningOrder, Mode, NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable,
-    TraceSource, WorkerConfig, Workers,
+    BakeConfig, ConsensusConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig,
+    MiningOrder, Mode, NodeConfig, OriginBlock, OriginFetcher, RpcLimits, ScriptChildren, ScriptsConfig,
+    ScriptsUnavailable, TraceSource, WorkerConfig, Workers,
 };
 pub use cosmos::{CosmosCache, CosmosView, QueryAnswer};
 pub use error::{EngineError, NodeError, who};
 pub use fork::Fetch;
-pub use historical::Reach;
+pub use historical::LookbackPolicy;
 pub use home::{Home, HomeStatus};
 pub use json_writer::{JsonWriter, write_withdrawals};
 pub use open::{chain_error, chain_options, init_home};

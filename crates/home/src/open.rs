@@ -1,7 +1,8 @@
 //! Opens the chain of a configuration, and turns errors of the chain into errors of the node.
 
 use crate::{
-    Asking, ForkConfig, FsyncPolicy, HomeStatus, Mode, NodeConfig, NodeError, fork::ForkOrigin, home::status,
+    ForkConfig, FsyncPolicy, HomeStatus, Mode, NodeConfig, NodeError, OriginFetcher, fork::ForkOrigin,
+    home::status,
 };
 use hearth_chain::{
     Chain, ChainError, ChainOptions,
@@ -106,7 +107,7 @@ fn open_dev(config: &NodeConfig, genesis: &str, options: &ChainOptions) -> Resul
 
 /// Who answers for the origin's state.
 fn origin(home: &Path, config: &ForkConfig, block: &ForkBlock) -> Option<Arc<dyn Origin>> {
-    let Asking(fetch) = config.fetch.clone()?;
+    let OriginFetcher(fetch) = config.fetch.clone()?;
     Some(Arc::new(ForkOrigin::new(home, config, fetch, block.clone())))
 }
 

@@ -575,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_is_called_once_a_few_chunks_came_and_a_second_is_refused() {
+    fn a_waiter_is_called_once_and_a_second_is_refused() {
         let (mut sender, stream) = channel(|| {});
         let (told, answer) = mpsc::channel();
         stream.ready_with(move |ready| told.send(ready).expect("test waits"));

@@ -22,7 +22,7 @@ pub(crate) type FrameKey = (u64, u64);
 
 /// A bounded cache of frames.
 pub(crate) struct Cache {
-    parts: Vec<Mutex<Part>>,
+    parts: Vec<Mutex<CachePart>>,
     /// Most bytes of a part, as the cache was made.
     whole_bytes: usize,
     /// The same, as it is now.
@@ -38,22 +38,22 @@ impl fmt::Debug for Cache {
 }
 
 #[derive(Default)]
-struct Part {
+struct CachePart {
     places: HashMap<FrameKey, usize, Spread>,
-    entries: Vec<Option<Entry>>,
+    entries: Vec<Option<CacheEntry>>,
     free: Vec<usize>,
     hand: usize,
     bytes: usize,
 }
 
-struct Entry {
+struct CacheEntry {
     key: FrameKey,
     bytes: Arc<Vec<u8>>,
     used: bool,
     since: Duration,
 }
 
-impl Entry {
+impl CacheEntry {
     fn weight(&self) -> usize {
         self.bytes.len() + ENTRY_BYTES
     }
@@ -83,7 +83,7 @@ impl Cache {
         }
     }
 
-    fn part(&self, key: FrameKey) -> &Mutex<Part> {
+    fn part(&self, key: FrameKey) -> &Mutex<CachePart> {
         &self.parts[mix(key.0.rotate_left(32) ^ key.1) as usize % PARTS]
     }
 
@@ -97,7 +97,7 @@ impl Cache {
 
     /// Puts a frame in, unless it is larger than a part or there already.
     pub fn put(&self, key: FrameKey, bytes: Arc<Vec<u8>>) {
-        let entry = Entry { key, bytes, used: false, since: self.clock.monotonic() };
+        let entry = CacheEntry { key, bytes, used: false, since: self.clock.monotonic() };
         let (weight, bound) = (entry.weight(), self.part_bytes.load(Relaxed));
         if weight > bound {
             return;
@@ -140,7 +140,7 @@ impl Cache {
         }
     }
 
-    fn note_gone(&self, gone: &[Entry]) {
+    fn note_gone(&self, gone: &[CacheEntry]) {
         let now = self.clock.monotonic();
         for entry in gone {
             self.metrics.key_count.add(-1);
@@ -161,9 +161,9 @@ impl Drop for Cache {
     }
 }
 
-impl Part {
+impl CachePart {
     /// Takes the next entry out that was not used since the hand passed it.
-    fn evict(&mut self) -> Option<Entry> {
+    fn evict(&mut self) -> Option<CacheEntry> {
         loop {
             self.hand = (self.hand + 1) % self.entries.len().max(1);
             let entry = self.entries.get_mut(self.hand)?;
@@ -178,7 +178,7 @@ impl Part {
         }
     }
 
-    fn remove(&mut self, key: FrameKey) -> Option<Entry> {
+    fn remove(&mut self, key: FrameKey) -> Option<CacheEntry> {
         let place = self.places.remove(&key)?;
         let entry = self.entries[place].take()?;
         self.free.push(place);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_share_lets_frames_go_at_once_and_a_larger_one_lets_them_come_again() {
+    fn a_smaller_share_evicts_frames_and_a_larger_admits_them() {
         let (cache, metrics, _) = cache(PARTS * (1000 + ENTRY_BYTES) * 16);
         let fill = || (0..5000).for_each(|n| cache.put((1, n), Arc::new(vec![0; 1000])));
         let bytes = || metrics.chunk_read.weight_bytes.value() as usize;

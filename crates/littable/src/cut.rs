@@ -8,11 +8,11 @@ use crate::LittError;
 use crate::ctx::Ctx;
 use crate::doc;
 use crate::format::{Head, SEGMENT_HEADER, SegmentHeader, position, put_head, split_position};
-use crate::lane::{Lane, LaneState};
 use crate::recover::{self, Loaded};
 use crate::run::parse_run_name;
 use crate::scan::{At, Found, Scanner};
 use crate::segment::{OpenSegment, Segment, WithTail, parse_segment_name, segment_name};
+use crate::shard::{Shard, ShardState};
 use crate::state::Cutting;
 use crate::table::Table;
 use crate::write::Writer;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub(crate) type Source = (Arc<Segment>, Arc<dyn DiskFile>, u64);
 
 impl Table {
-    fn only_lane(&self) -> Result<&Lane, LittError> {
+    fn only_shard(&self) -> Result<&Shard, LittError> {
         match &self.lanes[..] {
             [lane] => Ok(lane),
             lanes => Err(LittError::Sharded { table: self.ctx.name.clone(), shards: lanes.len() as u8 }),
@@ -39,7 +39,7 @@ impl Table {
     /// # Errors
     /// [`LittError::Sharded`] for a table with several shards.
     pub fn position(&self) -> Result<u64, LittError> {
-        self.only_lane()?;
+        self.only_shard()?;
         Ok(self.writer.lock().lanes[0].end)
     }
 
@@ -49,7 +49,7 @@ impl Table {
     /// # Errors
     /// [`LittError::Sharded`], [`LittError::Io`].
     pub fn verify(&self, position: u64) -> Result<bool, LittError> {
-        let lane = self.only_lane()?;
+        let lane = self.only_shard()?;
         let (index, offset) = split_position(position);
         if position == 0 || self.ctx.state.lock().is_gone(lane.shard, index) {
             return Ok(true);
@@ -66,7 +66,7 @@ impl Table {
     }
 
     /// A segment with its file, of which everything is with the operating system, and its end.
-    pub(crate) fn source(&self, lane: &Lane, index: u32) -> Result<Option<Source>, LittError> {
+    pub(crate) fn source(&self, lane: &Shard, index: u32) -> Result<Option<Source>, LittError> {
         let (segment, open, end) = {
             let state = lane.state.read();
             let Some(segment) = state.segments.get(index).cloned() else { return Ok(None) };
@@ -97,7 +97,7 @@ impl Table {
     /// [`LittError::Io`]: the table is read-only until it is opened again, and is cut from now on
     /// or whole, as the next opening will have it. [`LittError::ReadOnly`], [`LittError::Sharded`].
     pub fn cut(&self, to: u64) -> Result<(), LittError> {
-        let lane = self.only_lane()?;
+        let lane = self.only_shard()?;
         self.ctx.check_writable()?;
         if self.position()? == to {
             return Ok(());
@@ -155,7 +155,7 @@ impl Table {
 
     /// Closes and forgets what is open and cached of the segments from an index on, and all key
     /// indexes.
-    fn close_from(&self, lane: &Lane, index: u32) {
+    fn close_from(&self, lane: &Shard, index: u32) {
         let state = lane.state.read();
         state.runs.iter().for_each(|run| self.ctx.handles.close(run.uid));
         for (_, segment) in state.segments.iter().filter(|(of, _)| *of >= index) {
@@ -262,13 +262,13 @@ fn files_from(ctx: &Ctx, shard: u8, index: u32) -> Result<(Vec<PathBuf>, Paths),
 }
 
 /// Puts what was loaded in place of what there was.
-fn take_over(lane: &Lane, writer: &mut Writer, loaded: Loaded) {
+fn take_over(lane: &Shard, writer: &mut Writer, loaded: Loaded) {
     *writer = Writer::default();
     writer.push_lane(&loaded);
     *lane.state.write() = loaded.state;
 }
 
-impl LaneState {
+impl ShardState {
     /// Forgets the segments from an index on, of which nothing is known any more: reads of what is
     /// not found elsewhere fail with an error.
     fn lose_from(&mut self, index: u32, error: LittError) {

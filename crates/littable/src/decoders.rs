@@ -1,5 +1,5 @@
 //! The decoders of everything that lies on disk, for tests that feed them any bytes. Only with the
-//! feature `planted`.
+//! feature `failpoints`.
 
 use crate::codec::{Dictionary, decode, is_raw};
 use crate::format::{
@@ -7,7 +7,7 @@ use crate::format::{
 };
 use crate::manifest::Manifest;
 use crate::pages::Page;
-use crate::run::{Covered, PAGE_BYTES, Tail};
+use crate::run::{Covered, PAGE_BYTES, RunTail};
 use crate::state::{Cutting, State};
 use crate::{Compression, Keys, doc};
 
@@ -76,7 +76,7 @@ impl Decoder {
             }
             Self::Footer => summary.encode_footer(SEED).to_vec(),
             Self::IndexTail => {
-                let mut tail = Tail::new(vec![Covered { header, summary }], 100);
+                let mut tail = RunTail::new(vec![Covered { header, summary }], 100);
                 tail.fences = vec![[1; 12], [2; 12]];
                 tail.last_id = Some([9; 12]);
                 tail.encode()
@@ -139,7 +139,7 @@ impl Decoder {
                     assert_eq!(summary.encode_footer(SEED), bytes);
                     true
                 }),
-            Self::IndexTail => Tail::decode(bytes, 1).is_some_and(|tail| {
+            Self::IndexTail => RunTail::decode(bytes, 1).is_some_and(|tail| {
                 assert!(tail.fences.is_empty() || tail.encode() == bytes);
                 true
             }),

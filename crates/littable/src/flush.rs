@@ -6,12 +6,12 @@ use parking_lot::{Condvar, Mutex};
 /// Lets flushes share syncs.
 #[derive(Debug)]
 pub(crate) struct FlushGate<E> {
-    state: Mutex<State<E>>,
+    state: Mutex<SyncState<E>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State<E> {
+struct SyncState<E> {
     /// Syncs that were begun.
     begun: u64,
     /// Syncs that have ended.
@@ -22,7 +22,7 @@ struct State<E> {
 
 impl<E> Default for FlushGate<E> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { begun: 0, ended: 0, failed: None }), changed: Condvar::new() }
+        Self { state: Mutex::new(SyncState { begun: 0, ended: 0, failed: None }), changed: Condvar::new() }
     }
 }
 

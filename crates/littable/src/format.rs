@@ -442,7 +442,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut out = [0; N];
     for part in out.chunks_mut(8) {
         let drawn = || std::collections::hash_map::RandomState::new().build_hasher().finish();
-        let word = crate::planted::word().unwrap_or_else(drawn);
+        let word = crate::failpoints::word().unwrap_or_else(drawn);
         part.copy_from_slice(&word.to_be_bytes()[..part.len()]);
     }
     out

@@ -22,12 +22,12 @@ pub(crate) fn next_uid() -> u64 {
 #[derive(Debug)]
 pub(crate) struct Handles {
     disk: Arc<dyn Disk>,
-    parts: Vec<Mutex<Part>>,
+    parts: Vec<Mutex<HandlePart>>,
     part_files: usize,
 }
 
 #[derive(Debug, Default)]
-struct Part {
+struct HandlePart {
     places: HashMap<u64, usize, Spread>,
     ring: Vec<(u64, Arc<dyn DiskFile>, bool)>,
     hand: usize,

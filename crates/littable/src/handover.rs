@@ -13,19 +13,19 @@ use std::thread::JoinHandle;
 /// The thread of a store, if it has one.
 #[derive(Debug)]
 pub(crate) struct Handover {
-    shared: Arc<Shared>,
+    shared: Arc<HandoverShared>,
     running: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    queue: Mutex<Queue>,
+struct HandoverShared {
+    queue: Mutex<HandoverQueue>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct HandoverQueue {
     /// Segments whose buffers are full; each at most once.
     due: VecDeque<Arc<OpenSegment>>,
     ended: bool,
@@ -34,7 +34,7 @@ struct Queue {
 impl Handover {
     /// Starts the thread, or none.
     pub fn new(threaded: bool) -> std::io::Result<Self> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<HandoverShared>::default();
         let thread = match threaded {
             true => {
                 let shared = shared.clone();
@@ -78,7 +78,7 @@ impl Drop for Handover {
     }
 }
 
-impl Shared {
+impl HandoverShared {
     fn run(&self) {
         loop {
             let open = {

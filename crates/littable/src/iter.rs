@@ -3,10 +3,10 @@
 use crate::LittError;
 use crate::format::{SEGMENT_HEADER, position};
 use crate::keys::{NO_NUMBER, Place};
-use crate::lane::Hit;
 use crate::lease::Held;
 use crate::scan::{At, Found, Scanner};
 use crate::segment::{OpenSegment, Segment, WithTail};
+use crate::shard::Hit;
 use crate::table::Table;
 use hearth_disk::DiskFile;
 use std::ops::Range;

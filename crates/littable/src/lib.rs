@@ -27,10 +27,14 @@ mod cache;
 mod codec;
 mod ctx;
 mod cut;
-#[cfg(feature = "planted")]
+#[cfg(feature = "failpoints")]
 pub mod decoders;
 mod doc;
 mod error;
+#[cfg(feature = "failpoints")]
+pub mod failpoints;
+#[cfg(not(feature = "failpoints"))]
+mod failpoints;
 mod flush;
 pub mod format;
 mod handles;
@@ -39,15 +43,10 @@ mod iter;
 mod keeper;
 mod keymap;
 mod keys;
-mod lane;
 mod lease;
 mod manifest;
 mod options;
 mod pages;
-#[cfg(feature = "planted")]
-pub mod planted;
-#[cfg(not(feature = "planted"))]
-mod planted;
 mod rebase;
 mod recover;
 mod retention;
@@ -57,6 +56,7 @@ mod scan;
 mod scrub;
 mod segment;
 mod segments;
+mod shard;
 mod state;
 mod store;
 mod table;

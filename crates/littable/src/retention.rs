@@ -2,10 +2,10 @@
 
 use crate::LittError;
 use crate::doc;
+use crate::failpoints::{InjectedBug, has};
 use crate::format::Summary;
-use crate::lane::Lane;
-use crate::planted::{Planted, has};
 use crate::segment::Segment;
+use crate::shard::Shard;
 use crate::table::Table;
 use hearth_metrics::{Level, LogEntry};
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ impl Table {
             if !expired.is_empty() {
                 passed = true;
                 removed += expired.len() as u32;
-                if has(Planted::FloorAfterUnlink) {
+                if has(InjectedBug::FloorAfterUnlink) {
                     expired
                         .iter()
                         .try_for_each(|segment| doc::remove_if_there(&*self.ctx.disk, &segment.path))?;
@@ -81,7 +81,7 @@ impl Table {
     }
 
     /// Takes segments out of sight.
-    fn retire(&self, lane: &Lane, segments: &[Arc<Segment>]) {
+    fn retire(&self, lane: &Shard, segments: &[Arc<Segment>]) {
         let mut empty = Vec::new();
         {
             let mut state = lane.state.write();
@@ -112,7 +112,7 @@ impl Table {
     }
 
     /// Removes the files of collected segments that no iterator holds any more.
-    fn unlink_doomed(&self, lane: &Lane) -> Result<(), LittError> {
+    fn unlink_doomed(&self, lane: &Shard) -> Result<(), LittError> {
         let doomed = lane.state.read().doomed.clone();
         for segment in doomed {
             if self.ctx.leases.hold(lane.shard, segment.index()) {

@@ -255,7 +255,7 @@ impl Run {
         if crc32fast::hash(&tail) != be32(&trailer[40..]) {
             return Ok(None);
         }
-        let Some(parts) = Tail::decode(&tail, shard) else { return Ok(None) };
+        let Some(parts) = RunTail::decode(&tail, shard) else { return Ok(None) };
         let mut run = parts.into_run(path, budget, going);
         (run.first, run.last, run.entries, run.file_bytes) = (first, last, be64(&trailer[16..]), len);
         (run.seed, run.made_after) = (be64(&trailer[44..]), be32(&trailer[52..]));
@@ -273,14 +273,14 @@ pub(crate) fn page_crc(seed: u64, page: usize, bytes: &[u8]) -> u32 {
 pub(crate) struct Block([u64; BLOCK_WORDS]);
 
 /// What stands in a run's tail.
-pub(crate) struct Tail {
+pub(crate) struct RunTail {
     pub covered: Vec<Covered>,
     pub fences: Vec<Id>,
     pub filter: Vec<Block>,
     pub last_id: Option<Id>,
 }
 
-impl Tail {
+impl RunTail {
     /// That of a run which is to have so many keys at most.
     pub fn new(covered: Vec<Covered>, keys: u64) -> Self {
         let blocks = (keys * FILTER_BITS).div_ceil(BLOCK_BYTES as u64 * 8).max(1);
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_filter_knows_its_keys_and_few_others() {
-        let mut tail = Tail::new(Vec::new(), 100_000);
+        let mut tail = RunTail::new(Vec::new(), 100_000);
         (0..100_000).for_each(|n| filter_add(&mut tail.filter, &id(n)));
         assert!((0..100_000).all(|n| filter_has(&tail.filter, &id(n))));
         let wrong = (100_000..300_000).filter(|n| filter_has(&tail.filter, &id(*n))).count();
@@ -421,8 +421,8 @@ mod tests {
         tail.fences = vec![id(1), id(2)];
         tail.last_id = Some(id(3));
         let bytes = tail.encode();
-        let back = Tail::decode(&bytes, 0).unwrap();
+        let back = RunTail::decode(&bytes, 0).unwrap();
         assert!((back.filter, back.fences, back.last_id) == (tail.filter, tail.fences, tail.last_id));
-        assert!((0..bytes.len()).step_by(997).all(|len| Tail::decode(&bytes[..len], 0).is_none()));
+        assert!((0..bytes.len()).step_by(997).all(|len| RunTail::decode(&bytes[..len], 0).is_none()));
     }
 }

@@ -4,7 +4,7 @@ use crate::format::random;
 use crate::keys::{Id, NO_NUMBER};
 use crate::pages::entry_len;
 use crate::run::{
-    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, Covered, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, TRAILER, Tail,
+    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, Covered, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, RunTail, TRAILER,
     VERSION, filter_add, page_crc, raw_len,
 };
 use hearth_disk::DiskFile;
@@ -16,7 +16,7 @@ pub(crate) struct RunWriter<'a> {
     first: u32,
     last: u32,
     made_after: u32,
-    tail: Tail,
+    tail: RunTail,
     page: Vec<u8>,
     page_ids: Vec<Id>,
     entries: u64,
@@ -38,7 +38,7 @@ impl<'a> RunWriter<'a> {
         keys: u64,
         made_after: u32,
     ) -> Self {
-        let tail = Tail::new(covered, keys);
+        let tail = RunTail::new(covered, keys);
         let page = vec![0; PAGE_HEADER];
         let (page_ids, batch) = (Vec::new(), Vec::new());
         let seed = u64::from_be_bytes(random());

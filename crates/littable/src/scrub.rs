@@ -2,9 +2,9 @@
 
 use crate::LittError;
 use crate::format::{FOOTER_BYTES, Summary};
-use crate::lane::Lane;
 use crate::scan::{At, Scanner};
 use crate::segment::Segment;
+use crate::shard::Shard;
 use crate::table::Table;
 use hearth_disk::DiskFile;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Table {
 
     fn scrub_segment(
         &self,
-        lane: &Lane,
+        lane: &Shard,
         segment: &Arc<Segment>,
         file: Arc<dyn DiskFile>,
         end: u64,
@@ -169,7 +169,7 @@ impl Table {
         matches!(self.get(key), Ok(Some(_)))
     }
 
-    fn scrub_runs(&self, lane: &Lane, report: &mut ScrubReport) -> Result<(), LittError> {
+    fn scrub_runs(&self, lane: &Shard, report: &mut ScrubReport) -> Result<(), LittError> {
         let runs = lane.state.read().runs.clone();
         for run in runs.iter() {
             for page in 0..run.pages() {

@@ -2,11 +2,11 @@
 
 use crate::LittError;
 use crate::codec::{Dictionary, Encoder};
+use crate::failpoints::{InjectedBug, has};
 use crate::format::{HeaderFault, SEGMENT_HEADER, SegmentHeader, Summary, VERSION, random};
 use crate::handles::next_uid;
 use crate::keymap::KeyMap;
 use crate::pages::Budget;
-use crate::planted::{Planted, has};
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub(crate) fn create(
     let header = SegmentHeader { shard, index, salt: random(), dictionary: number };
     let file = disk.create(&path).map_err(LittError::io(&path))?;
     let written = file.write_all_at(&header.encode(), 0).and_then(|()| file.sync_data());
-    let named = written.map_err(LittError::io(&path)).and_then(|()| match has(Planted::DirSyncSkipped) {
+    let named = written.map_err(LittError::io(&path)).and_then(|()| match has(InjectedBug::DirSyncSkipped) {
         true => Ok(()),
         false => disk.sync_dir(dir).map_err(LittError::io(dir)),
     });
@@ -280,7 +280,7 @@ impl OpenSegment {
             return Ok(());
         }
         self.write_locked().map_err(|error| (false, error))?;
-        if has(Planted::SyncSkipped) {
+        if has(InjectedBug::SyncSkipped) {
             *synced = end;
             return Ok(());
         }

@@ -4,7 +4,7 @@ use crate::LittError;
 use crate::ctx::Ctx;
 use crate::flush::FlushGate;
 use crate::keys::NO_NUMBER;
-use crate::lane::{Hit, Lane};
+use crate::shard::{Hit, Shard};
 use crate::store::StoreInner;
 use crate::value::Value;
 use crate::write::Writer;
@@ -39,7 +39,7 @@ impl<'a> Group<'a> {
 /// An append-only table of values by key. All methods may be called from any thread.
 pub struct Table {
     pub(crate) ctx: Arc<Ctx>,
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<Shard>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) gate: FlushGate<LittError>,
     /// Held while segments are sealed. Taken after `merging`, before `writer`.
@@ -72,7 +72,7 @@ impl Table {
         for shard in 0..shards {
             let loaded = recover::load(&ctx, shard)?;
             writer.push_lane(&loaded);
-            lanes.push(Lane::new(ctx.clone(), shard, loaded.state));
+            lanes.push(Shard::new(ctx.clone(), shard, loaded.state));
         }
         let table = Self {
             ctx,
@@ -209,7 +209,7 @@ impl Table {
     }
 
     /// The shard that has a key, and where.
-    pub(crate) fn find(&self, key: &[u8]) -> Result<Option<(&Lane, Hit)>, LittError> {
+    pub(crate) fn find(&self, key: &[u8]) -> Result<Option<(&Shard, Hit)>, LittError> {
         if key.len() > self.max_key_bytes() {
             return Ok(None);
         }
@@ -217,7 +217,7 @@ impl Table {
     }
 
     /// As [`Table::find`]; has key indexes made again that turn out to be damaged.
-    pub(crate) fn find_or_mend(&self, key: &[u8]) -> Result<Option<(&Lane, Hit)>, LittError> {
+    pub(crate) fn find_or_mend(&self, key: &[u8]) -> Result<Option<(&Shard, Hit)>, LittError> {
         match self.find(key) {
             Err(LittError::Corrupt { .. }) if self.is_broken() && self.ctx.may_write() => {
                 self.store.poke(self);
@@ -236,7 +236,7 @@ impl Table {
         &self,
         id: &crate::keys::Id,
         likely: bool,
-    ) -> Result<Option<(&Lane, Hit)>, LittError> {
+    ) -> Result<Option<(&Shard, Hit)>, LittError> {
         let mut gone = None;
         let mut damage = None;
         for lane in &self.lanes {

@@ -6,11 +6,11 @@ use crate::ctx::Ctx;
 use crate::doc;
 use crate::format::{FOOTER_BYTES, FRAME_BYTES, Summary};
 use crate::keys::Id;
-use crate::lane::{Lane, LaneState};
 use crate::run::{Covered, Entry, MAX_RUN_SEGMENTS, Run, run_name};
 use crate::run_write::RunWriter;
 use crate::scan::{At, Scanner};
 use crate::segment::OpenSegment;
+use crate::shard::{Shard, ShardState};
 use crate::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -217,7 +217,7 @@ impl Table {
         Ok(())
     }
 
-    fn seal_one(&self, lane: &Lane, open: &Arc<OpenSegment>) -> Result<(), LittError> {
+    fn seal_one(&self, lane: &Shard, open: &Arc<OpenSegment>) -> Result<(), LittError> {
         self.train(open)?;
         if !open.progress.lock().sealed {
             open.write_out()?;
@@ -297,7 +297,7 @@ impl Table {
         Ok(false)
     }
 
-    fn merge(&self, lane: &Lane, inputs: &[Arc<Run>], first: u32, last: u32) -> Result<(), LittError> {
+    fn merge(&self, lane: &Shard, inputs: &[Arc<Run>], first: u32, last: u32) -> Result<(), LittError> {
         let ctx = &self.ctx;
         let live: BTreeMap<u32, Covered> = {
             let state = lane.state.read();
@@ -357,7 +357,7 @@ impl Table {
     }
 
     /// Takes a new run in place of others.
-    pub(crate) fn replace_runs(&self, lane: &Lane, inputs: &[Arc<Run>], output: Option<Arc<Run>>) {
+    pub(crate) fn replace_runs(&self, lane: &Shard, inputs: &[Arc<Run>], output: Option<Arc<Run>>) {
         let mut state = lane.state.write();
         let is_input = |run: &Arc<Run>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
         let at = state.runs.iter().position(is_input).unwrap_or(state.runs.len());
@@ -374,7 +374,7 @@ impl Table {
     }
 
     /// Makes runs that turned out to be damaged again, from their segments.
-    pub(crate) fn repair_runs(&self, lane: &Lane, error: &LittError) -> Result<(), LittError> {
+    pub(crate) fn repair_runs(&self, lane: &Shard, error: &LittError) -> Result<(), LittError> {
         let LittError::Corrupt { path, .. } = error else { return Ok(()) };
         let damaged = lane.state.read().runs.iter().find(|run| run.path == *path).cloned();
         let Some(run) = damaged else { return Ok(()) };
@@ -403,7 +403,7 @@ impl Table {
         let mut writer = self.writer.lock();
         let (mut keys, mut bytes) = (0, 0);
         for lane in &self.lanes {
-            let state: &LaneState = &lane.state.read();
+            let state: &ShardState = &lane.state.read();
             for (_, Covered { summary: Summary { keys: of, end, .. }, .. }) in state.sealed() {
                 keys += u64::from(*of);
                 bytes += end + FOOTER_BYTES as u64;

@@ -5,10 +5,10 @@ use crate::format::{
     FRAME_BYTES, FRAME_HEADER, FrameHeader, Head, KeyRange, MAX_HEAD_BYTES, encode_keys, position, put_head,
 };
 use crate::keys::{Id, NO_NUMBER, Spread};
-use crate::lane::Lane;
 use crate::recover::Loaded;
 use crate::scan::Span;
 use crate::segment::{self, OpenSegment};
+use crate::shard::Shard;
 use crate::table::{Group, Table};
 use crate::{LittError, MAX_GROUP_KEYS, MAX_VALUE_BYTES};
 use hearth_disk::DiskFile;
@@ -152,7 +152,7 @@ impl Table {
     }
 
     /// Hands full buffers over and lets background work start where the put made it necessary.
-    fn after_put(&self, lane: &Lane, open: &Arc<OpenSegment>) {
+    fn after_put(&self, lane: &Shard, open: &Arc<OpenSegment>) {
         if open.buffered() >= self.ctx.options.write_buffer_bytes && !self.store.write_soon(open) {
             // What fails here is tried again by the next put, which then fails if it has to.
             let _ = open.write_out();
@@ -164,7 +164,7 @@ impl Table {
 
     /// Before a put: waits where more is buffered or unsealed than may be. The segment that is
     /// written to.
-    fn relieve(&self, lane: &Lane) -> Result<Arc<OpenSegment>, LittError> {
+    fn relieve(&self, lane: &Shard) -> Result<Arc<OpenSegment>, LittError> {
         let look = || {
             let state = lane.state.read();
             (state.active().clone(), state.open.len())
@@ -248,7 +248,7 @@ impl Table {
     fn room(
         &self,
         writer: &mut Writer,
-        lane: &Lane,
+        lane: &Shard,
         keys: u32,
         longest: u64,
     ) -> Result<Arc<OpenSegment>, LittError> {
@@ -264,7 +264,7 @@ impl Table {
     }
 
     /// Goes on to the next segment.
-    pub(crate) fn roll(&self, writer: &mut Writer, lane: &Lane) -> Result<Arc<OpenSegment>, LittError> {
+    pub(crate) fn roll(&self, writer: &mut Writer, lane: &Shard) -> Result<Arc<OpenSegment>, LittError> {
         let index = lane.state.read().active().segment.index() + 1;
         let (segment, file) = {
             let mut next = lane.next.lock();
@@ -300,7 +300,7 @@ impl Table {
     fn append(
         &self,
         writer: &mut Writer,
-        lane: &Lane,
+        lane: &Shard,
         open: &OpenSegment,
         group: &Group<'_>,
         keys: &[KeyRange<'_>],
@@ -431,7 +431,7 @@ impl Table {
 
     /// Syncs the open segments of all shards, at the same time where there are several.
     pub(crate) fn sync_lanes(&self) -> Result<(), LittError> {
-        let sync = |lane: &Lane| {
+        let sync = |lane: &Shard| {
             let open = lane.state.read().open.clone();
             open.iter().try_for_each(|open| self.sync_segment(open))
         };

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_falls_into_the_bucket_whose_bound_it_does_not_exceed() {
+    fn a_sample_counts_in_the_bucket_whose_bound_it_fits() {
         let histogram = Histogram::with(Unit::Seconds, &[0.001, 0.01]);
         for value in [0.0, 0.001, 0.001_000_1, 0.01, 0.02, 1e9] {
             histogram.record(value);

@@ -7,7 +7,7 @@
 //! both traces at once, and bytes of the answer.
 
 use alloy_eips::BlockNumberOrTag;
-use hearth_node::{Asker, Node, NodeConfig, NodeError, TraceRequest, TraceSubject};
+use hearth_node::{Caller, Node, NodeConfig, NodeError, TraceRequest, TraceSubject};
 use serde_json::json;
 use std::{error::Error, fs, sync::Arc, time::Instant};
 
@@ -26,7 +26,7 @@ fn trace(node: &Arc<Node>, height: u64, tracer: &str, timeout: &str) -> Result<(
     let subject = TraceSubject::BlockByNumber(BlockNumberOrTag::Number(height));
     let request = TraceRequest::new(subject, Some(&config))?;
     let began = Instant::now();
-    let stream = node.stream(request, &Asker::default(), None);
+    let stream = node.stream(request, &Caller::default(), None);
     let mut bytes = 0;
     while let Some(chunk) = stream.next()? {
         bytes += chunk.len();

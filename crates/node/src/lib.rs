@@ -15,17 +15,17 @@ pub use hearth_chain::{
 };
 pub use hearth_cosmos::genesis::staking_account_json;
 pub use hearth_home::{
-    Asking, BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING,
-    Cancelled, DevConfig, Fetch, FlatkvConfig, ForkConfig, FsyncPolicy, HomeStatus, LittableConfig,
-    MiningOrder, Mode, NextChunk, NodeConfig, NodeError, OriginBlock, RpcLimits, STALL_LIMIT, ScriptChildren,
+    BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled,
+    DevConfig, Fetch, FlatkvConfig, ForkConfig, FsyncPolicy, HomeStatus, LittableConfig, MiningOrder, Mode,
+    NextChunk, NodeConfig, NodeError, OriginBlock, OriginFetcher, RpcLimits, STALL_LIMIT, ScriptChildren,
     ScriptsConfig, ScriptsUnavailable, TraceOrigin, TraceSource, WorkerConfig, Workers,
 };
 pub use hearth_littable_host as scripts;
 pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{
-    Asker, BakedAsk, CachedAnswer, CallBundle, Envelope, HookLink, Ready, TraceCall, TraceCallMany, TraceOf,
-    TraceRequest, TraceSubject,
+    CachedAnswer, CachedTraceKey, CallBundle, Caller, Envelope, HookLink, Ready, TraceCall, TraceCallMany,
+    TraceOf, TraceRequest, TraceSubject,
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;

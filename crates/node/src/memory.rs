@@ -65,7 +65,7 @@ impl Pressure {
 }
 
 /// What requests look at.
-struct Shared {
+struct BudgetState {
     budget: u64,
     used: AtomicU64,
     refuses: AtomicBool,
@@ -76,7 +76,7 @@ struct Shared {
 
 /// Watches the memory of the process for one node.
 pub(crate) struct Memory {
-    shared: Arc<Shared>,
+    shared: Arc<BudgetState>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -95,7 +95,7 @@ impl Memory {
             traces.iter().for_each(|traces| kept.set(&traces.kept()));
             traces.is_some()
         });
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BudgetState {
             budget,
             used: AtomicU64::new(0),
             refuses: AtomicBool::new(false),
@@ -136,7 +136,7 @@ impl Memory {
     }
 }
 
-fn run(shared: &Shared, traces: &Weak<Traces>, log: &Log) {
+fn run(shared: &BudgetState, traces: &Weak<Traces>, log: &Log) {
     let mut pressure = Pressure::NONE;
     while let Some(traces) = traces.upgrade() {
         if let Some(used) = resident() {

@@ -16,7 +16,7 @@ use hearth_home::{
 };
 use hearth_metrics::{EventLoopMetrics, Level, LogEntry, Registry, WorkerMetrics};
 use hearth_rpc::{Request, Rpc};
-use hearth_traces::{Bakery, JsTracers, Threads, Traces};
+use hearth_traces::{BakeService, JsTracers, Threads, Traces};
 use parking_lot::{Mutex, RwLock};
 use std::{
     path::Path,
@@ -83,7 +83,7 @@ pub struct Node {
     /// What the stores of this home measure.
     metrics: Registry,
     /// Who bakes, where that is enabled; gone once the node is closed, as it holds the stores too.
-    bakery: Mutex<Option<Bakery>>,
+    bakery: Mutex<Option<BakeService>>,
     /// Reads the requests of other processes. Removed when the node is closed, because it holds the
     /// stores too.
     inbox: Mutex<Option<Inbox>>,
@@ -116,7 +116,7 @@ impl Node {
             opened.head, opened.head_hash, opened.oldest_state
         );
         metrics.log().add(LogEntry::new(Level::Info, "stores", told));
-        let bakery = config.bake.enabled.then(|| Bakery::start(&traces, &metrics)).transpose()?;
+        let bakery = config.bake.enabled.then(|| BakeService::start(&traces, &metrics)).transpose()?;
         let baker = bakery.as_ref().map(|bakery| bakery.worker().clone());
         let inbox = (!config.read_only)
             .then(|| Inbox::open(home.clone(), baker, metrics.log().clone()))

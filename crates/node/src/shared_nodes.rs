@@ -16,12 +16,12 @@ use std::{
 
 /// The node of a home and how many have it.
 #[derive(Default)]
-struct Shared {
+struct SharedNode {
     node: Option<Arc<Node>>,
     holders: usize,
 }
 
-type Slot = Arc<Mutex<Shared>>;
+type Slot = Arc<Mutex<SharedNode>>;
 
 /// Homes are locked by process, so this map is per process too. A slot exists as long as its home
 /// is open or being opened.
@@ -111,7 +111,7 @@ pub(crate) fn close_all() -> Result<(), NodeError> {
 }
 
 /// The node of a slot, opened if the slot has none; and whether it is shared.
-fn join(slot: &mut MutexGuard<'_, Shared>, config: NodeConfig) -> Result<(Arc<Node>, bool), NodeError> {
+fn join(slot: &mut MutexGuard<'_, SharedNode>, config: NodeConfig) -> Result<(Arc<Node>, bool), NodeError> {
     let node = match &slot.node {
         Some(node) if *node.config() == config => node.clone(),
         // Refused as in use by this process, or read from a snapshot.
@@ -125,7 +125,7 @@ fn join(slot: &mut MutexGuard<'_, Shared>, config: NodeConfig) -> Result<(Arc<No
 
 /// Removes a lease. The last one closes the node under the lock of the slot, so that the next
 /// opening finds the home free.
-fn leave(slot: &mut MutexGuard<'_, Shared>, node: &Node) -> Result<(), NodeError> {
+fn leave(slot: &mut MutexGuard<'_, SharedNode>, node: &Node) -> Result<(), NodeError> {
     slot.holders = slot.holders.saturating_sub(1);
     if slot.holders > 0 {
         return Ok(());

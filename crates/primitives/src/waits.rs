@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_spent_when_they_took_as_long_as_they_may_and_bounds_end_with_their_run() {
+    fn waits_are_used_up_at_their_bound_and_end_with_their_run() {
         let second = Duration::from_secs(1);
         OriginWaits::count(10 * second);
         assert!(!OriginWaits::are_spent());

@@ -44,4 +44,4 @@ pub use confine::{ADDRESS_SPACE_BYTES, confine};
 pub use error::{Ended, Refused};
 pub use layers::Layers;
 pub use lease::{Lease, Verdict};
-pub use pool::{Ask, Options, Pool};
+pub use pool::{LeaseRequest, Options, Pool};

@@ -39,7 +39,7 @@ pub struct Options {
 }
 
 /// A request for children.
-pub struct Ask {
+pub struct LeaseRequest {
     /// The client.
     pub client: Arc<str>,
     /// The script, by a hash of its text.
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Shared {
 }
 
 /// A leased child, as the keeper sees it.
-pub(crate) struct Watched {
+pub(crate) struct WatchedChild {
     pub process: u32,
     pub fate: Arc<Fate>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct State {
     pub idle: Vec<Child>,
     /// Leased children, by their numbers.
     pub busy: HashMap<u64, Holder>,
-    pub watched: HashMap<u64, Watched>,
+    pub watched: HashMap<u64, WatchedChild>,
     /// Children that the keeper is starting.
     pub starting: usize,
     /// When it started the last ones.
@@ -168,8 +168,12 @@ impl Pool {
 
     /// Requests children. `grant` is called exactly once, on any thread, at once where that is
     /// possible.
-    pub fn request(&self, ask: Ask, grant: impl FnOnce(Result<Vec<Lease>, Refused>) + Send + 'static) {
-        let Ask { client, script, children, until, is_wanted } = ask;
+    pub fn request(
+        &self,
+        ask: LeaseRequest,
+        grant: impl FnOnce(Result<Vec<Lease>, Refused>) + Send + 'static,
+    ) {
+        let LeaseRequest { client, script, children, until, is_wanted } = ask;
         let (workers, limit) = (self.shared.options.workers, self.shared.options.queue);
         if children > workers {
             return grant(Err(Refused::TooMany { wanted: children, workers }));
@@ -205,7 +209,7 @@ impl Pool {
     ///
     /// # Errors
     /// Why there are none.
-    pub fn lease(&self, ask: Ask) -> Result<Vec<Lease>, Refused> {
+    pub fn lease(&self, ask: LeaseRequest) -> Result<Vec<Lease>, Refused> {
         let at_most = ask.until.saturating_duration_since(Instant::now()).saturating_add(ANSWER_GRACE);
         let (sender, receiver) = mpsc::sync_channel(1);
         self.request(ask, move |outcome| drop(sender.send(outcome)));
@@ -328,7 +332,7 @@ impl Shared {
 
     fn hand_out(self: &Arc<Self>, state: &mut State, holder: &Holder) -> Option<Lease> {
         let child = state.idle.pop()?;
-        let watched = Watched { process: child.process.id(), fate: child.fate.clone() };
+        let watched = WatchedChild { process: child.process.id(), fate: child.fate.clone() };
         state.busy.insert(child.id, holder.clone());
         state.watched.insert(child.id, watched);
         state.history.served(&holder.client, holder.script);

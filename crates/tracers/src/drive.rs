@@ -4,13 +4,13 @@ use crate::block::{BlockOutput, each_transaction};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::parallel::{self, Line};
+use crate::parallel::{self, OrderedOutput};
 use crate::parity::Elements;
 use crate::plan::{TracePlan, TracerPlan};
 use crate::script::StateReads;
 use crate::sink::Sink;
 use crate::tracing::{Tracing, TxContext, TxEnd};
-use crate::watch::Watched;
+use crate::watch::LimitedInspector;
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
 use revm::Inspector;
@@ -120,7 +120,7 @@ fn record_once<R: Replay, T: Tracing>(
     tracer: &mut T,
     limits: &Limits,
 ) -> Result<(), TraceError> {
-    let mut watched = Watched::new(tracer, limits.clone());
+    let mut watched = LimitedInspector::new(tracer, limits.clone());
     let outcome = replay.record(&mut watched);
     if let Some(reason) = watched.aborted() {
         return Err(reason);
@@ -219,7 +219,7 @@ pub fn trace_block_in_parallel<R: Replay>(
     limits: &Limits,
     sink: &mut (dyn Sink + Send),
 ) -> Result<BlockStats, TraceError> {
-    parallel::together(Line::new(count, sink, plan), helpers, |line, is_helper| {
+    parallel::together(OrderedOutput::new(count, sink, plan), helpers, |line, is_helper| {
         let mut replay = replay()?;
         with_tracer!(plan, engine => {
             // A helper that gets no process of its own for a script is none.
@@ -366,7 +366,7 @@ pub(crate) fn one<R: Replay, E: Engine>(
     json: &mut JsonWriter<'_>,
 ) -> Result<(), TraceError> {
     let limits = timed(plan, limits);
-    let tx = stand_before(replay, index, &limits)?;
+    let tx = seek_to(replay, index, &limits)?;
     engine.run(replay, &tx, &limits, json)
 }
 
@@ -376,7 +376,7 @@ fn timed(plan: &TracePlan, limits: &Limits) -> Limits {
 }
 
 /// Gets the replay ready for a transaction.
-pub(crate) fn stand_before<R: Replay>(
+pub(crate) fn seek_to<R: Replay>(
     replay: &mut R,
     index: usize,
     limits: &Limits,

@@ -1,7 +1,7 @@
 //! The elements of a block trace, one after the other, under several plans from one execution.
 
 use crate::block::{BlockOutput, each_transaction};
-use crate::drive::{Replay, record, stand_before};
+use crate::drive::{Replay, record, seek_to};
 use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
@@ -62,7 +62,7 @@ impl BlockOutput for Elementwise<'_, '_> {
     }
 
     fn run<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
-        let tx = stand_before(replay, index, &self.limits)?;
+        let tx = seek_to(replay, index, &self.limits)?;
         record(replay, &mut self.tracers, &tx, &self.limits)?;
         for (view, sink) in self.views.iter().zip(self.sinks.iter_mut()) {
             let mut json = JsonWriter::new(&mut **sink);

@@ -103,4 +103,4 @@ pub use steps::{
 pub use struct_logger::StructLogConfig;
 pub use tracer_options::{MAX_MUX_DEPTH, MAX_MUX_TRACERS};
 pub use tracing::{Observed, Tracing, TxContext, TxEnd};
-pub use watch::Watched;
+pub use watch::LimitedInspector;

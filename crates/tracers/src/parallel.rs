@@ -26,7 +26,7 @@ pub const FINISHED_BYTES: usize = 32 << 20;
 const STACK_BYTES: usize = 16 << 20;
 
 /// Where results meet.
-pub(crate) struct Line<'s> {
+pub(crate) struct OrderedOutput<'s> {
     state: Mutex<State>,
     /// Signalled when the turn has moved, or the trace was cancelled.
     moved: Condvar,
@@ -59,7 +59,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'s> Line<'s> {
+impl<'s> OrderedOutput<'s> {
     pub(crate) fn new(count: usize, sink: &'s mut (dyn Sink + Send), plan: &'s TracePlan) -> Self {
         let (state, moved, next) = Default::default();
         Self { state, moved, sink: Mutex::new(sink), next, count, plan }
@@ -133,7 +133,7 @@ impl<'s> Line<'s> {
 /// Closes the line unless its thread came to the end of its work. Where a thread fails or panics,
 /// the others would wait without end for the turn of the transaction that it had.
 struct CloseOnFailure<'l, 's> {
-    line: &'l Line<'s>,
+    line: &'l OrderedOutput<'s>,
     done: bool,
 }
 
@@ -146,14 +146,14 @@ impl Drop for CloseOnFailure<'_, '_> {
 }
 
 /// The way of one result: kept at first, straight to the sink when its turn has come.
-struct Place<'l, 's> {
-    line: &'l Line<'s>,
+struct TxSlot<'l, 's> {
+    line: &'l OrderedOutput<'s>,
     index: usize,
     kept: Vec<u8>,
     straight: bool,
 }
 
-impl Sink for Place<'_, '_> {
+impl Sink for TxSlot<'_, '_> {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
         if !self.straight {
             self.kept.extend_from_slice(chunk);
@@ -172,14 +172,14 @@ impl Sink for Place<'_, '_> {
 
 /// What one thread does: one transaction after the other, until there are no more.
 pub(crate) fn work<R: Replay, E: Engine>(
-    line: &Line<'_>,
+    line: &OrderedOutput<'_>,
     replay: &mut R,
     plan: &TracePlan,
     limits: &Limits,
     engine: &mut E,
 ) -> Result<(), TraceError> {
     while let Some(index) = line.take_next() {
-        let mut place = Place { line, index, kept: Vec::new(), straight: false };
+        let mut place = TxSlot { line, index, kept: Vec::new(), straight: false };
         let failed = element(&mut place, replay, plan, limits, engine)?;
         line.finish(index, Element { bytes: place.kept, failed })?;
     }
@@ -188,7 +188,7 @@ pub(crate) fn work<R: Replay, E: Engine>(
 
 /// Writes one element of the block's answer; whether it has an error.
 fn element<R: Replay, E: Engine>(
-    place: &mut Place<'_, '_>,
+    place: &mut TxSlot<'_, '_>,
     replay: &mut R,
     plan: &TracePlan,
     limits: &Limits,
@@ -213,9 +213,9 @@ fn element<R: Replay, E: Engine>(
 
 /// Runs `work` on this thread and on `helpers` more, passes that number to it, and ends the answer.
 pub(crate) fn together(
-    line: Line<'_>,
+    line: OrderedOutput<'_>,
     helpers: usize,
-    work: impl Fn(&Line<'_>, bool) -> Result<(), TraceError> + Sync,
+    work: impl Fn(&OrderedOutput<'_>, bool) -> Result<(), TraceError> + Sync,
 ) -> Result<BlockStats, TraceError> {
     let outcome = std::thread::scope(|scope| {
         let all = |is_helper: bool| {
@@ -240,7 +240,7 @@ pub(crate) fn together(
         outcome
     });
     outcome?;
-    let Line { state, sink, count, plan, .. } = line;
+    let OrderedOutput { state, sink, count, plan, .. } = line;
     let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if state.turn < count {
         return Err(TraceError::Cancelled);
@@ -273,7 +273,7 @@ mod tests {
             let mut sink = Vec::new();
             let plan = TracePlan { tracer: TracerPlan::Noop, timeout: LIMIT };
             let (first_taken, second_taken) = (Barrier::new(2), Barrier::new(2));
-            let work = |line: &Line<'_>, is_helper: bool| -> Result<(), TraceError> {
+            let work = |line: &OrderedOutput<'_>, is_helper: bool| -> Result<(), TraceError> {
                 if is_helper == helper_panics {
                     assert_eq!(line.take_next(), Some(0));
                     first_taken.wait();
@@ -287,7 +287,7 @@ mod tests {
                 Ok(())
             };
             let outcome =
-                catch_unwind(AssertUnwindSafe(|| together(Line::new(2, &mut sink, &plan), 1, work)));
+                catch_unwind(AssertUnwindSafe(|| together(OrderedOutput::new(2, &mut sink, &plan), 1, work)));
             let text = outcome.map_or_else(
                 |_| "panic".to_owned(),
                 |outcome| outcome.map_or_else(|error| error.to_string(), |_| "traced".to_owned()),

@@ -44,7 +44,8 @@ pub(crate) struct Refused<'a> {
     pub(crate) gas: u64,
 }
 
-type Text = &'static str;
+/// The text of a refusal.
+pub(crate) type Text = &'static str;
 
 impl Refused<'_> {
     /// Why the call was rejected. The gas is checked before the input, even where revm checks in

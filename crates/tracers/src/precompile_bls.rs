@@ -1,6 +1,6 @@
 //! Refusals of the BLS12-381 contracts (EIP-2537), in go-ethereum's order of checks.
 
-use crate::precompile::{INVALID_FIELD_ELEMENT, INVALID_LENGTH, refuses};
+use crate::precompile::{INVALID_FIELD_ELEMENT, INVALID_LENGTH, Text, refuses};
 use alloy_primitives::{Address, hex};
 use revm::precompile::{PrecompileSpecId, Precompiles, u64_to_address};
 
@@ -30,8 +30,6 @@ const MAP_FP2: u64 = 0x11;
 /// Modulus of the base field.
 const MODULUS: [u8; 48] =
     hex!("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab");
-
-type Text = &'static str;
 
 /// Why the contract refuses `input`; `None` where its gas is not enough.
 pub(crate) fn refusal(address: Address, input: &[u8], gas: u64) -> Option<Text> {

@@ -122,7 +122,7 @@ fn object<T>(
 }
 
 fn write_pre(json: &mut JsonWriter<'_>, account: &PreAccount) {
-    let fields = Fields {
+    let fields = AccountFields {
         balance: Some(&account.balance),
         nonce: account.nonce,
         code_hash: account.code_hash.as_ref(),
@@ -133,7 +133,7 @@ fn write_pre(json: &mut JsonWriter<'_>, account: &PreAccount) {
 }
 
 fn write_post(json: &mut JsonWriter<'_>, (address, post): (Address, &Post)) {
-    let fields = Fields {
+    let fields = AccountFields {
         balance: post.balance.as_ref(),
         nonce: post.nonce,
         code_hash: post.code_hash.as_ref(),
@@ -144,7 +144,7 @@ fn write_post(json: &mut JsonWriter<'_>, (address, post): (Address, &Post)) {
 }
 
 /// One account's members; what is absent, zero (but balance and hash) or empty is left out.
-struct Fields<'a> {
+struct AccountFields<'a> {
     balance: Option<&'a U256>,
     nonce: u64,
     code_hash: Option<&'a B256>,
@@ -152,7 +152,7 @@ struct Fields<'a> {
     storage: &'a HashMap<U256, U256>,
 }
 
-impl Fields<'_> {
+impl AccountFields<'_> {
     fn write(&self, json: &mut JsonWriter<'_>, address: &Address) {
         json.hex_bytes(address.as_slice());
         json.raw(b":{");

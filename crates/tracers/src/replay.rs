@@ -5,7 +5,7 @@ use crate::drive::Replay;
 use crate::error::TraceError;
 use crate::script::StateReads;
 use crate::tracing::{TxContext, TxEnd};
-use crate::watch::StopWatch;
+use crate::watch::CancelInspector;
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256};
 use hearth_evm::{
@@ -140,7 +140,7 @@ impl<'a> BlockReplay<'a> {
             return applied.map_err(|error| failed(self.next, &error));
         }
         let outcome = if tx.gas_limit() > UNWATCHED_GAS {
-            let mut stop = StopWatch::new(should_stop);
+            let mut stop = CancelInspector::new(should_stop);
             let outcome = self.executor.transact_inspected(tx, sender, &mut stop);
             if stop.stopped {
                 return Err(TraceError::Cancelled);

@@ -1,7 +1,7 @@
 //! Several results of one execution, each with a sink of its own.
 
 use crate::block::{BlockOutput, each_transaction};
-use crate::drive::{Replay, record, stand_before};
+use crate::drive::{Replay, record, seek_to};
 use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
@@ -81,7 +81,7 @@ pub fn trace_transaction_under_several<R: Replay>(
 }
 
 /// Where the result of a plan comes from and goes to.
-enum Lane<'s> {
+enum PlanOutput<'s> {
     /// It is made after the execution.
     Rendered(View, JsonWriter<'s>),
     /// The struct logger at this position writes it while the execution runs.
@@ -91,7 +91,7 @@ enum Lane<'s> {
 /// Plans over one execution.
 struct Several<'s> {
     tracers: Ensemble<'s>,
-    lanes: Vec<Lane<'s>>,
+    lanes: Vec<PlanOutput<'s>>,
     limits: Limits,
 }
 
@@ -103,8 +103,8 @@ impl<'s> Several<'s> {
         for (plan, sink) in plans.iter().zip(sinks) {
             let json = JsonWriter::new(sink);
             lanes.push(match &plan.tracer {
-                TracerPlan::StructLog(config) => Lane::Steps(tracers.add_streaming(*config, json)),
-                plan => Lane::Rendered(tracers.add(plan), json),
+                TracerPlan::StructLog(config) => PlanOutput::Steps(tracers.add_streaming(*config, json)),
+                plan => PlanOutput::Rendered(tracers.add(plan), json),
             });
         }
         let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();
@@ -120,8 +120,8 @@ impl<'s> Several<'s> {
     fn each(&mut self, mut act: impl FnMut(&mut JsonWriter<'s>)) {
         for lane in &mut self.lanes {
             match lane {
-                Lane::Rendered(_, json) => act(json),
-                Lane::Steps(position) => {
+                PlanOutput::Rendered(_, json) => act(json),
+                PlanOutput::Steps(position) => {
                     if let Some(steps) = self.tracers.streaming(*position) {
                         act(&mut steps.json);
                     }
@@ -139,13 +139,13 @@ impl<'s> Several<'s> {
     /// Executes a transaction and writes its results. After an error each lane has a complete JSON
     /// value that ends early.
     fn one<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
-        let tx = stand_before(replay, index, &self.limits)?;
+        let tx = seek_to(replay, index, &self.limits)?;
         if let Err(error) = record(replay, &mut self.tracers, &tx, &self.limits) {
             self.tracers.cut_short();
             return Err(error);
         }
         for lane in &mut self.lanes {
-            if let Lane::Rendered(view, json) = lane {
+            if let PlanOutput::Rendered(view, json) = lane {
                 self.tracers.render_view(view, json);
             }
         }
@@ -155,7 +155,7 @@ impl<'s> Several<'s> {
     /// Hands the rest to the sinks.
     fn finish(self) -> Result<(), TraceError> {
         for lane in self.lanes {
-            if let Lane::Rendered(_, json) = lane {
+            if let PlanOutput::Rendered(_, json) = lane {
                 json.finish()?;
             }
         }

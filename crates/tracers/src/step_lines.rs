@@ -33,7 +33,7 @@ static OP_TEXTS: LazyLock<Box<[OpText; 256]>> = LazyLock::new(|| {
 
 /// Counts of one opcode.
 #[derive(Clone, Copy, Default)]
-struct Total {
+struct OpcodeTotal {
     count: u64,
     gas: u64,
 }
@@ -58,7 +58,7 @@ pub(crate) struct StepLines {
     step_at: u64,
     /// Bytes of steps so far.
     size: u64,
-    totals: Option<Box<[Total; 256]>>,
+    totals: Option<Box<[OpcodeTotal; 256]>>,
     /// Which steps are written and how, where they are those of a page.
     page: Option<Box<PageLines>>,
 }
@@ -78,7 +78,7 @@ impl StepLines {
             began_at: 0,
             step_at: 0,
             size: 0,
-            totals: config.summary.then(|| Box::new([Total::default(); 256])),
+            totals: config.summary.then(|| Box::new([OpcodeTotal::default(); 256])),
             page: None,
         }
     }
@@ -109,7 +109,7 @@ impl StepLines {
         (*open, *first, *size) = (false, true, 0);
         *full = config.limit < 0;
         if let Some(totals) = totals {
-            totals.fill(Total::default());
+            totals.fill(OpcodeTotal::default());
         }
         self.began_at = json.written();
         if self.page.is_none() {
@@ -354,7 +354,7 @@ impl StepLines {
         for (opcode, total) in (0..=u8::MAX).zip(totals.iter()).filter(|(_, total)| total.count > 0) {
             let comma = if first { "" } else { "," };
             first = false;
-            let Total { count, gas } = total;
+            let OpcodeTotal { count, gas } = total;
             let name = Name(opcode);
             let text = format!("{comma}\"{name}\":{{\"count\":{count},\"totalGas\":{gas}}}");
             json.raw(text.as_bytes());

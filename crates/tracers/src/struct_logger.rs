@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::recorder_hooks::Before;
 use crate::step_lines::StepLines;
 use crate::tracing::{Observed, TxContext, TxEnd};
-use crate::watch::Watched;
+use crate::watch::LimitedInspector;
 use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
 use revm::Inspector;
@@ -70,8 +70,8 @@ impl Engine for StructLogs {
         limits: &Limits,
         json: &mut JsonWriter<'_>,
     ) -> Result<(), TraceError> {
-        let mut writing = Writing::begin(&mut self.0, json);
-        let mut watched = Watched::new(&mut writing, limits.clone());
+        let mut writing = StructLogWriter::begin(&mut self.0, json);
+        let mut watched = LimitedInspector::new(&mut writing, limits.clone());
         let outcome = replay.record(&mut watched);
         let aborted = watched.aborted();
         match (aborted, outcome) {
@@ -103,7 +103,7 @@ impl<'s> StepWriter<'s> {
 
     /// Forgets the last transaction and opens the result of the next.
     pub(crate) fn begin(&mut self) {
-        self.waited_before = Writing::begin(&mut self.logger, &mut self.json).waited_before;
+        self.waited_before = StructLogWriter::begin(&mut self.logger, &mut self.json).waited_before;
     }
 
     /// Closes the result.
@@ -117,9 +117,9 @@ impl<'s> StepWriter<'s> {
     }
 
     #[inline(always)]
-    fn writing(&mut self) -> Writing<'_, 's> {
+    fn writing(&mut self) -> StructLogWriter<'_, 's> {
         let Self { logger, json, waited_before } = self;
-        Writing { logger, json, waited_before: *waited_before }
+        StructLogWriter { logger, json, waited_before: *waited_before }
     }
 }
 
@@ -198,14 +198,14 @@ impl StructLogger {
 }
 
 /// The logger of the running transaction, and where it writes.
-pub(crate) struct Writing<'l, 'w> {
+pub(crate) struct StructLogWriter<'l, 'w> {
     pub(crate) logger: &'l mut StructLogger,
     pub(crate) json: &'l mut JsonWriter<'w>,
     /// What was waited before.
     waited_before: Duration,
 }
 
-impl<'l, 'w> Writing<'l, 'w> {
+impl<'l, 'w> StructLogWriter<'l, 'w> {
     /// Forgets the last transaction and opens the result of the next.
     pub(crate) fn begin(logger: &'l mut StructLogger, json: &'l mut JsonWriter<'w>) -> Self {
         let StructLogger {
@@ -342,7 +342,7 @@ pub(crate) fn authorisation_refund(context: &mut EvmContext<'_>) -> i64 {
     count * AUTHORISATION_REFUND
 }
 
-impl Observed for Writing<'_, '_> {
+impl Observed for StructLogWriter<'_, '_> {
     fn size_bytes(&self) -> usize {
         self.logger.lines.size_bytes()
     }
@@ -360,7 +360,7 @@ impl Observed for Writing<'_, '_> {
     }
 }
 
-impl<'a> Inspector<EvmContext<'a>> for Writing<'_, '_> {
+impl<'a> Inspector<EvmContext<'a>> for StructLogWriter<'_, '_> {
     #[inline(always)]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         let opcode = interpreter.bytecode.opcode();

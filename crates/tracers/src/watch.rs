@@ -93,7 +93,7 @@ fn left_after_long(interpreter: &Interpreter<EthInterpreter>, weight: u32, left:
 }
 
 /// A tracer with the watch over it: the inspector that the executor gets.
-pub struct Watched<'t, T: ?Sized> {
+pub struct LimitedInspector<'t, T: ?Sized> {
     tracer: &'t mut T,
     limits: Limits,
     started: Instant,
@@ -101,7 +101,7 @@ pub struct Watched<'t, T: ?Sized> {
     abort: Option<TraceError>,
 }
 
-impl<'t, T: Observed + ?Sized> Watched<'t, T> {
+impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
     /// Starts the clock.
     pub(crate) fn new(tracer: &'t mut T, limits: Limits) -> Self {
         let weight_left = if limits.timeout.is_zero() { 1 } else { WEIGHT_BETWEEN_LOOKS };
@@ -162,19 +162,19 @@ fn too_many_steps<T: Observed + ?Sized>(tracer: &T, limits: &Limits) -> Option<T
 }
 
 /// Stops a transaction that no tracer watches.
-pub(crate) struct StopWatch<'s> {
+pub(crate) struct CancelInspector<'s> {
     should_stop: &'s dyn Fn() -> bool,
     weight_left: u32,
     pub(crate) stopped: bool,
 }
 
-impl<'s> StopWatch<'s> {
+impl<'s> CancelInspector<'s> {
     pub(crate) fn new(should_stop: &'s dyn Fn() -> bool) -> Self {
         Self { should_stop, weight_left: WEIGHT_BETWEEN_LOOKS, stopped: false }
     }
 }
 
-impl<'a> Inspector<EvmContext<'a>> for StopWatch<'_> {
+impl<'a> Inspector<EvmContext<'a>> for CancelInspector<'_> {
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         self.weight_left = left_after(interpreter, self.weight_left);
@@ -194,7 +194,7 @@ pub(crate) fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>
     interpreter.halt_fatal();
 }
 
-impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for Watched<'_, T> {
+impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for LimitedInspector<'_, T> {
     fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         self.tracer.initialize_interp(interpreter, context);
     }

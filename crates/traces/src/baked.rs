@@ -115,18 +115,18 @@ impl Baked {
     }
 
     /// What of the cache could answer a request.
-    pub fn ask(&self, request: &TraceRequest) -> Option<BakedAsk> {
+    pub fn ask(&self, request: &TraceRequest) -> Option<CachedTraceKey> {
         let first = match self.chain.base() {
             0 => 0,
             base => base + 1,
         };
         let (target, tracer) = eligible(request, self.options, first)?;
-        Some(BakedAsk { target, tracer })
+        Some(CachedTraceKey { target, tracer })
     }
 
     /// The answer if all of it is in memory; never reads the disk. Also `None` for an answer in
     /// gzip, whose bytes are only on disk.
-    pub fn hot(&self, ask: &BakedAsk, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
+    pub fn hot(&self, ask: &CachedTraceKey, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
         let place = self.places.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
@@ -144,7 +144,7 @@ impl Baked {
     /// system and need little work; never waits. `None` otherwise, and for a transaction's error.
     pub fn write_ready(
         &self,
-        ask: &BakedAsk,
+        ask: &CachedTraceKey,
         envelope: &Envelope,
         into: &mut [u8],
     ) -> Option<(Height, Ready)> {
@@ -175,7 +175,7 @@ impl Baked {
     /// it has to be traced live.
     pub fn stored(
         &self,
-        ask: &BakedAsk,
+        ask: &CachedTraceKey,
         envelope: Option<&Envelope>,
     ) -> Option<(Height, Result<Feed, NodeError>)> {
         let place = self.places.find(&self.chain, &ask.target)?;

@@ -26,7 +26,7 @@ pub const KEPT_CAPSULES: usize = 64;
 
 /// Capsules as traces use them.
 pub struct Capsules {
-    state: Mutex<State>,
+    state: Mutex<CapsuleCache>,
     /// Signalled when a capsule was loaded.
     loaded: Condvar,
     pub processors: Processors,
@@ -37,7 +37,7 @@ pub struct Capsules {
     recent: Mutex<Weak<RecentCapsules>>,
 }
 
-struct State {
+struct CapsuleCache {
     /// The last one used comes last.
     kept: Vec<(B256, Arc<TraceCapsule>)>,
     bytes: usize,
@@ -47,13 +47,13 @@ struct State {
     loading: HashSet<B256>,
 }
 
-impl Default for State {
+impl Default for CapsuleCache {
     fn default() -> Self {
         Self { kept: Vec::new(), bytes: 0, bound: KEPT_CAPSULE_BYTES, loading: HashSet::new() }
     }
 }
 
-impl State {
+impl CapsuleCache {
     fn get(&mut self, hash: &B256) -> Option<Arc<TraceCapsule>> {
         let at = self.kept.iter().position(|(known, _)| known == hash)?;
         let entry = self.kept.remove(at);
@@ -132,7 +132,7 @@ impl Capsules {
             self.loaded.wait(&mut state);
         }
         drop(state);
-        let _loading = Loading { capsules: self, hash };
+        let _loading = LoadGuard { capsules: self, hash };
         let capsule = ledger.capsule(hash)?.map(Arc::new);
         if let Some(capsule) = &capsule {
             self.state.lock().put(*hash, capsule);
@@ -142,12 +142,12 @@ impl Capsules {
 }
 
 /// Lets the next one read when this one is done, however it ends.
-struct Loading<'a> {
+struct LoadGuard<'a> {
     capsules: &'a Capsules,
     hash: &'a B256,
 }
 
-impl Drop for Loading<'_> {
+impl Drop for LoadGuard<'_> {
     fn drop(&mut self) {
         self.capsules.state.lock().loading.remove(self.hash);
         self.capsules.loaded.notify_all();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn kept_capsules_are_bounded_by_count_and_bytes() {
-        let mut state = State::default();
+        let mut state = CapsuleCache::default();
         let small = Arc::new(TraceCapsule::default());
         for n in 0..=KEPT_CAPSULES as u64 {
             state.put(B256::left_padding_from(&n.to_be_bytes()), &small);

@@ -28,12 +28,12 @@ pub struct SharedTraces(Mutex<Vec<(B256, TracePlan, Arc<Running>)>>);
 /// A trace that runs, as far as it has come.
 #[derive(Default)]
 pub struct Running {
-    told: Mutex<Told>,
+    told: Mutex<SharedBuffer>,
     more: Condvar,
 }
 
 #[derive(Default)]
-struct Told {
+struct SharedBuffer {
     origin: Option<TraceOrigin>,
     bytes: Vec<u8>,
     end: End,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_given_up_is_made_again_from_where_it_was_sent() {
+    fn a_trace_that_cannot_be_shared_resumes_where_it_was_sent() {
         let (traces, calls) = (SharedTraces::default(), plan(r#"{"tracer":"callTracer"}"#));
         let (mut first, first_stream) = stream::channel(|| {});
         let reader = std::thread::spawn(move || read(&first_stream).len());

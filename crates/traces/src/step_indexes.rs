@@ -17,9 +17,9 @@ pub type IndexKey = (B256, usize);
 
 /// The indexes that were requested last.
 #[derive(Default)]
-pub struct StepIndexes(Mutex<State>);
+pub struct StepIndexes(Mutex<IndexCache>);
 
-struct State {
+struct IndexCache {
     /// The last one used comes last.
     kept: Vec<(IndexKey, Arc<[u8]>)>,
     bytes: usize,
@@ -27,13 +27,13 @@ struct State {
     bound: usize,
 }
 
-impl Default for State {
+impl Default for IndexCache {
     fn default() -> Self {
         Self { kept: Vec::new(), bytes: 0, bound: KEPT_INDEX_BYTES }
     }
 }
 
-impl State {
+impl IndexCache {
     /// Lets the oldest go until the bounds hold.
     fn trim(&mut self) {
         while self.bytes > self.bound || self.kept.len() > KEPT_INDEXES {

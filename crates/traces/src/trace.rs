@@ -12,7 +12,7 @@ use crate::{
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
 use hearth_evm::{BlockEnvironment, recover_senders};
-use hearth_home::{ByteSender, NodeError, Reach, TraceOrigin, workers::guarded};
+use hearth_home::{ByteSender, LookbackPolicy, NodeError, TraceOrigin, workers::guarded};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
@@ -219,7 +219,7 @@ impl Traces {
         mut out: Out<'_>,
     ) -> Result<(), NodeError> {
         let _running = self.capsules().processors.take_one();
-        self.with_source((&block.header, hash), Reach::Guarded, |source| {
+        self.with_source((&block.header, hash), LookbackPolicy::Guarded, |source| {
             out.set_origin(source.origin());
             let replay = || source.replay(self.home().chain().spec(), (block, hash), Some(senders));
             let done = match index {

@@ -6,7 +6,7 @@ use crate::trace::trace_error;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
 use hearth_flatkv::StateView;
-use hearth_home::{Home, NodeError, Reach, TraceOrigin, TraceSource};
+use hearth_home::{Home, LookbackPolicy, NodeError, TraceOrigin, TraceSource};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{
     Account, Block, BlockHashes, CapsuleState, Header, Height, StateError, StateReader, TraceCapsule,
@@ -112,16 +112,16 @@ pub fn replay_error(header: &Header, error: TraceError) -> NodeError {
 }
 
 /// The state before a block, found when it is needed for the first time.
-struct Beneath<'a> {
+struct LazyParentState<'a> {
     home: &'a Home,
     header: &'a Header,
-    reach: Reach,
+    reach: LookbackPolicy,
     codes: Option<StateView>,
     state: OnceLock<Result<Box<dyn StateReader + 'a>, NodeError>>,
 }
 
-impl<'a> Beneath<'a> {
-    fn new(home: &'a Home, header: &'a Header, reach: Reach) -> Self {
+impl<'a> LazyParentState<'a> {
+    fn new(home: &'a Home, header: &'a Header, reach: LookbackPolicy) -> Self {
         Self { home, header, reach, codes: home.chain().kv().latest(), state: OnceLock::new() }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Beneath<'a> {
     }
 }
 
-impl StateReader for Beneath<'_> {
+impl StateReader for LazyParentState<'_> {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         self.state("an account")?.account(address)
     }
@@ -167,7 +167,7 @@ impl StateReader for Beneath<'_> {
     }
 }
 
-impl BlockHashes for Beneath<'_> {
+impl BlockHashes for LazyParentState<'_> {
     fn block_hash(&self, number: Height) -> Result<B256, StateError> {
         // The ledger knows the canonical chain, as does the state.
         self.state("a block hash")?;
@@ -188,7 +188,7 @@ impl Traces {
     ) -> Result<T, NodeError> {
         let senders = self.home().senders_of(block)?;
         let header = &block.block.header;
-        self.with_source((header, block.hash), Reach::Any, |source| {
+        self.with_source((header, block.hash), LookbackPolicy::Any, |source| {
             let replay =
                 source.replay(self.home().chain().spec(), (&block.block, block.hash), Some(&senders));
             let done = replay.and_then(|mut replay| run(&mut replay, source.origin()));
@@ -204,7 +204,7 @@ impl Traces {
     pub fn with_source<T>(
         &self,
         (header, hash): (&Header, B256),
-        reach: Reach,
+        reach: LookbackPolicy,
         run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
     ) -> Result<T, NodeError> {
         let setting = self.home().config().rpc.trace_source;
@@ -246,10 +246,10 @@ impl Traces {
         &self,
         header: &Header,
         capsule: &TraceCapsule,
-        reach: Reach,
+        reach: LookbackPolicy,
         run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
     ) -> Result<T, NodeError> {
-        let (beneath, outside) = (Beneath::new(self.home(), header, reach), AtomicU64::new(0));
+        let (beneath, outside) = (LazyParentState::new(self.home(), header, reach), AtomicU64::new(0));
         let state = CapsuleState::new(capsule, &beneath, &beneath, &beneath, &outside);
         let done = run(Source { state: &state, hashes: &state, capsule: Some(state) });
         self.capsules().metrics.outside_reads.add(outside.load(Ordering::Relaxed));

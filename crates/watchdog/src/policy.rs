@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_told_while_it_lasts_ever_more_seldom_and_at_its_end() {
+    fn a_stall_is_reported_ever_more_rarely_and_at_its_end() {
         let mut policy = policy();
         let stuck = run(&mut policy, 0..3000, |_| (0, 0, Phase::Serving));
         let told: Vec<Duration> = stuck
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_stall_before_the_node_serves_and_while_it_closes() {
+    fn nothing_is_a_stall_before_serving_and_while_closing() {
         for phase in [Phase::Opening, Phase::Closing, Phase::Closed] {
             assert_eq!(run(&mut policy(), 0..1000, |_| (0, 0, phase)), []);
         }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_main_thread_that_is_stuck_loses_the_process_once_the_stop_is_due() {
+    fn a_stuck_main_thread_is_ended_once_the_stop_is_due() {
         let steps = run(&mut policy(), 0..150, |tick| (0, u32::from(tick >= 20), Phase::Serving));
         let first = steps.iter().find(|(_, step)| !matches!(step, Step::Stalls(_)));
         let after = STOP + STOP_GRACE;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_that_are_closed_in_the_ordinary_way_have_the_time_that_they_take() {
+    fn an_ordinary_close_of_the_stores_may_take_its_time() {
         let closing = |tick: u32| (tick / 3, 1, Phase::Closing);
         assert_eq!(run(&mut policy(), 0..10_000, closing), []);
         // But not where the main thread hangs in it for long.
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_does_not_end_once_its_stores_are_closed_is_ended() {
+    fn a_process_that_stays_after_its_stores_close_is_ended() {
         let phase = |tick| if tick < 600 { Phase::Closing } else { Phase::Closed };
         let steps = run(&mut policy(), 0..1000, |tick| (tick / 3, 1, phase(tick)));
         let after = millis(60_000) + LIVE_GRACE;

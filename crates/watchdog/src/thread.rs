@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_what_began_since_the_last_beat_or_else_what_began_before() {
+    fn a_line_names_what_began_since_the_last_beat_or_before() {
         let cells: &'static Cells = Box::leak(Box::default());
         let options = Options {
             names: ["none", "reading_request", "eth_call"].map(str::to_owned).to_vec(),

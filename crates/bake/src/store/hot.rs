@@ -24,20 +24,20 @@ pub(crate) trait Weigh {
 /// A bounded cache in two generations: a requested value goes to the young one; when that has
 /// filled its half, it becomes the old one, and what was not requested in the meantime is dropped.
 pub(crate) struct Hot<K, V> {
-    parts: Vec<Mutex<Part<K, V>>>,
+    parts: Vec<Mutex<HotPart<K, V>>>,
     /// Bound of one generation of one part, in bytes.
     half: AtomicUsize,
     state: RandomState,
 }
 
-struct Part<K, V> {
+struct HotPart<K, V> {
     young: HashMap<K, Arc<V>>,
     young_bytes: usize,
     old: HashMap<K, Arc<V>>,
     old_bytes: usize,
 }
 
-impl<K, V> Default for Part<K, V> {
+impl<K, V> Default for HotPart<K, V> {
     fn default() -> Self {
         Self { young: HashMap::new(), young_bytes: 0, old: HashMap::new(), old_bytes: 0 }
     }
@@ -73,7 +73,7 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
         }
     }
 
-    fn part(&self, key: &K) -> &Mutex<Part<K, V>> {
+    fn part(&self, key: &K) -> &Mutex<HotPart<K, V>> {
         &self.parts[self.state.hash_one(key) as usize % self.parts.len()]
     }
 
@@ -122,7 +122,7 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Weigh> Part<K, V> {
+impl<K: Eq + Hash, V: Weigh> HotPart<K, V> {
     fn put(&mut self, key: K, value: Arc<V>, half: usize) {
         let weight = value.weight() + ENTRY_BYTES;
         if self.young_bytes + weight > half {

@@ -218,7 +218,7 @@ fn hot_answers_need_no_disk() {
 }
 
 #[test]
-fn a_damaged_row_is_dropped_and_counted_and_healed_by_the_next_put() {
+fn a_damaged_row_is_dropped_and_repaired_by_the_next_put() {
     let dir = tempfile::tempdir().unwrap();
     let samples: Vec<Sample> = (0..40).map(|n| Ok(text(9000, n))).collect();
     let answer = build(3, &samples);
@@ -268,7 +268,7 @@ fn a_damaged_row_is_dropped_and_counted_and_healed_by_the_next_put() {
 }
 
 #[test]
-fn rows_of_other_blocks_chains_and_tracers_are_not_found_and_pruned_ones_are_gone() {
+fn rows_of_other_blocks_chains_and_tracers_are_not_found() {
     let dir = tempfile::tempdir().unwrap();
     let (db, _) = open(dir.path(), 1 << 20);
     for number in 1..=5 {

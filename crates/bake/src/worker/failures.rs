@@ -95,7 +95,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_height_is_tried_again_after_1_2_4_8_and_16_minutes_and_then_given_up() {
+    fn a_failed_height_is_retried_after_1_to_16_minutes() {
         let mut failures = Failures::new(MINUTE);
         let mut now = Instant::now();
         let mut waits = Vec::new();

@@ -59,7 +59,7 @@ pub(crate) enum Outcome {
 
 /// What the rest of the worker has to do after a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum FollowUp {
     Nothing,
     /// The height failed.
     Failed(Verdict),
@@ -270,7 +270,7 @@ impl Planner {
         outcome: Outcome,
         now: Instant,
         stall_until: Instant,
-    ) -> Told {
+    ) -> FollowUp {
         let height = task.height;
         self.busy.remove(&height);
         if self.again.remove(&height) {
@@ -282,26 +282,26 @@ impl Planner {
         match outcome {
             Outcome::Gone | Outcome::Failed(BakeFailure::Stopped) => {
                 self.failures.forget(height);
-                Told::Nothing
+                FollowUp::Nothing
             }
             Outcome::Known | Outcome::Baked(_) => {
                 self.failures.forget(height);
                 self.succeeded(task);
-                Told::Nothing
+                FollowUp::Nothing
             }
             Outcome::Failed(BakeFailure::DiskFull { .. }) => {
                 self.gaps.push_front(height);
                 self.stalled_until = Some(stall_until);
-                Told::DiskFull
+                FollowUp::DiskFull
             }
             Outcome::Failed(BakeFailure::Transient { .. } | BakeFailure::Failed { .. }) => {
                 if self.epoch != task.epoch {
                     // Perhaps the chain went back while it ran. The present rows are looked at
                     // afresh.
                     self.scan_at = self.scan_at.min(height);
-                    return Told::Nothing;
+                    return FollowUp::Nothing;
                 }
-                Told::Failed(self.failures.add(height, now))
+                FollowUp::Failed(self.failures.add(height, now))
             }
         }
     }
@@ -324,39 +324,47 @@ impl Planner {
         }
     }
 
-    fn finish_of_range(&mut self, id: u64, height: Height, outcome: Outcome, stall_until: Instant) -> Told {
-        let Some(range) = self.ranges.iter_mut().find(|range| range.id == id) else { return Told::Nothing };
+    fn finish_of_range(
+        &mut self,
+        id: u64,
+        height: Height,
+        outcome: Outcome,
+        stall_until: Instant,
+    ) -> FollowUp {
+        let Some(range) = self.ranges.iter_mut().find(|range| range.id == id) else {
+            return FollowUp::Nothing;
+        };
         let told = match outcome {
             Outcome::Gone => {
                 range.done(height, RangeStep::Failed("there is no such block".to_owned()));
-                Told::Nothing
+                FollowUp::Nothing
             }
             Outcome::Known => {
                 range.done(height, RangeStep::Known);
-                Told::Nothing
+                FollowUp::Nothing
             }
             Outcome::Baked(Baked { bytes, gas }) => {
                 range.done(height, RangeStep::Baked { gas, bytes });
                 self.stalled_until = None;
-                Told::Nothing
+                FollowUp::Nothing
             }
             Outcome::Failed(failure) => {
                 let reason = failure.to_string();
                 let told = match failure {
-                    BakeFailure::Stopped => Told::Nothing,
-                    BakeFailure::DiskFull { .. } => Told::DiskFull,
+                    BakeFailure::Stopped => FollowUp::Nothing,
+                    BakeFailure::DiskFull { .. } => FollowUp::DiskFull,
                     BakeFailure::Transient { .. } | BakeFailure::Failed { .. } => {
-                        Told::Failed(Verdict::GivenUp)
+                        FollowUp::Failed(Verdict::GivenUp)
                     }
                 };
-                if told != Told::Failed(Verdict::GivenUp) {
+                if told != FollowUp::Failed(Verdict::GivenUp) {
                     range.stop(&reason);
                 }
                 range.done(height, RangeStep::Failed(reason));
                 told
             }
         };
-        if told == Told::DiskFull {
+        if told == FollowUp::DiskFull {
             self.stalled_until = Some(stall_until);
         }
         self.ranges.retain(|range| !range.is_over());

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_gives_back_what_was_written_unless_something_differs() {
+    fn the_progress_file_reads_back_unless_something_differs() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("worker.json");
         assert_eq!(Kept::read(&path), None);

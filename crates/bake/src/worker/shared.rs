@@ -5,7 +5,7 @@ use super::{
     inbox::Inbox,
     notice::Notice,
     options::{BakeOptions, SCAN_GAPS},
-    planner::{Outcome, Planner, Scan, Task, Told},
+    planner::{FollowUp, Outcome, Planner, Scan, Task},
     priority,
     progress::{Kept, Progress},
     range::RangeControl,
@@ -241,31 +241,31 @@ impl Shared {
         }
     }
 
-    fn tell(&self, height: Height, told: Told, outcome: &Outcome, was_stalled: bool) {
+    fn tell(&self, height: Height, told: FollowUp, outcome: &Outcome, was_stalled: bool) {
         let reason = match outcome {
             Outcome::Failed(failure) => failure.to_string(),
             _ => String::new(),
         };
         match told {
-            Told::DiskFull => {
+            FollowUp::DiskFull => {
                 self.metrics.stopped.set(1);
                 if !was_stalled {
                     let again_after = self.options.disk_full_pause;
                     (self.notice)(Notice::DiskFull { reason, again_after });
                 }
             }
-            Told::Failed(Verdict::GivenUp) => {
+            FollowUp::Failed(Verdict::GivenUp) => {
                 self.metrics.given_up.add(1);
                 (self.notice)(Notice::GivenUp { height, reason });
             }
-            Told::Failed(Verdict::Again(after)) => {
+            FollowUp::Failed(Verdict::Again(after)) => {
                 (self.notice)(Notice::Failed { height, reason, again_after: Some(after) });
             }
-            Told::Nothing if was_stalled && matches!(outcome, Outcome::Baked(_) | Outcome::Known) => {
+            FollowUp::Nothing if was_stalled && matches!(outcome, Outcome::Baked(_) | Outcome::Known) => {
                 self.metrics.stopped.set(0);
                 (self.notice)(Notice::Resumed);
             }
-            Told::Nothing => {}
+            FollowUp::Nothing => {}
         }
     }
 

@@ -229,7 +229,7 @@ fn baking_begins_at_the_first_commit_after_it_was_enabled() {
 }
 
 #[test]
-fn with_a_window_baking_begins_where_the_window_does_and_what_leaves_it_is_pruned() {
+fn a_window_bounds_where_baking_begins_and_what_is_kept() {
     let (home, fake) = (home(), Fake::new(10));
     let Started { worker, .. } = start(&fake, BakeOptions { window_blocks: 4, ..options(&home.file) });
     fake.until_baked(7..=10, BakedTracer::Call);
@@ -241,7 +241,7 @@ fn with_a_window_baking_begins_where_the_window_does_and_what_leaves_it_is_prune
 }
 
 #[test]
-fn a_full_queue_drops_the_height_and_the_gap_scanner_bakes_it_later() {
+fn a_full_queue_drops_a_height_that_the_scanner_bakes_later() {
     let (home, fake) = (home(), Fake::new(1));
     fake.with(|world| world.acts.insert(2, Act::Hang));
     let Started { worker, metrics, notices } =
@@ -262,7 +262,7 @@ fn a_full_queue_drops_the_height_and_the_gap_scanner_bakes_it_later() {
 }
 
 #[test]
-fn a_start_catches_up_with_what_was_committed_while_the_worker_was_off() {
+fn a_start_catches_up_with_blocks_committed_while_it_was_off() {
     let (home, fake) = (home(), Fake::new(3));
     let Started { worker, .. } = start(&fake, options(&home.file));
     fake.commit(Some(&worker), 0, 5);
@@ -276,7 +276,7 @@ fn a_start_catches_up_with_what_was_committed_while_the_worker_was_off() {
 }
 
 #[test]
-fn a_tracer_that_is_added_later_makes_every_height_a_gap_for_it_alone() {
+fn a_new_tracer_makes_every_height_a_gap_for_it_only() {
     let (home, fake) = (home(), Fake::new(3));
     let Started { worker, .. } = start(&fake, options(&home.file));
     fake.commit(Some(&worker), 0, 6);
@@ -294,7 +294,7 @@ fn a_tracer_that_is_added_later_makes_every_height_a_gap_for_it_alone() {
 }
 
 #[test]
-fn a_height_that_fails_is_tried_again_until_it_is_given_up_and_again_after_the_next_start() {
+fn a_failed_height_is_retried_and_again_after_the_next_start() {
     let (home, fake) = (home(), Fake::new(1));
     let failure = BakeFailure::Transient { reason: "execution timeout".into() };
     fake.with(|world| world.acts.insert(2, Act::Fail(failure)));
@@ -347,7 +347,7 @@ fn a_reorg_is_baked_again_on_the_new_branch() {
 }
 
 #[test]
-fn a_reorg_while_a_block_of_the_old_branch_bakes_does_not_count_it() {
+fn a_reorg_during_baking_does_not_count_the_old_block() {
     let (home, fake) = (home(), Fake::new(1));
     fake.with(|world| world.acts.insert(2, Act::Hang));
     let Started { worker, metrics, .. } = start(&fake, options(&home.file));
@@ -364,7 +364,7 @@ fn a_reorg_while_a_block_of_the_old_branch_bakes_does_not_count_it() {
 }
 
 #[test]
-fn after_a_rollback_below_the_first_baked_height_baking_goes_on_from_there() {
+fn after_a_rollback_below_the_first_height_baking_resumes() {
     let (home, fake) = (home(), Fake::new(10));
     let Started { worker, .. } = start(&fake, options(&home.file));
     fake.commit(Some(&worker), 0, 12);
@@ -380,7 +380,7 @@ fn after_a_rollback_below_the_first_baked_height_baking_goes_on_from_there() {
 }
 
 #[test]
-fn a_cache_that_was_deleted_is_filled_again_from_the_first_baked_height() {
+fn a_deleted_cache_is_filled_again_from_the_first_height() {
     let (home, fake) = (home(), Fake::new(1));
     let Started { worker, .. } = start(&fake, options(&home.file));
     fake.commit(Some(&worker), 0, 4);
@@ -411,7 +411,7 @@ fn a_full_disk_stops_baking_until_there_is_room() {
 }
 
 #[test]
-fn a_row_that_waits_in_memory_does_not_count_as_room_on_the_disk() {
+fn a_row_in_memory_does_not_count_as_disk_space() {
     let (home, fake) = (home(), Fake::new(1));
     let full = BakeFailure::DiskFull { reason: "no space left on device".into() };
     fake.with(|world| {

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn times_in_the_past_and_beyond_the_range_are_refused_and_change_nothing() {
+    fn times_in_the_past_or_out_of_range_are_refused() {
         let mut clock = Clock::default();
         assert_eq!(clock.set_next(9, 10), Err(TimeError::Past { time: 9 }));
         assert_eq!(clock.set_next(10, 10), Err(TimeError::Same { time: 10 }));

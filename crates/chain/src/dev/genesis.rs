@@ -91,7 +91,7 @@ mod tests {
     use hearth_evm::{ChainSpec, Fork};
 
     #[test]
-    fn it_reads_as_a_genesis_of_osaka_with_ten_accounts_and_four_contracts() {
+    fn it_is_a_genesis_of_osaka_with_ten_accounts() {
         let (spec, genesis) = ChainSpec::from_genesis_json(&dev_genesis_json(30_000_000)).expect("reads");
         assert_eq!(spec.chain_id(), 31_337);
         let header = genesis.header(Default::default());

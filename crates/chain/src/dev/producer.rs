@@ -300,7 +300,7 @@ impl DevChain {
         let base_fee = header.base_fee_per_gas.unwrap_or(0);
         let blob_fee = fees::blob_base_fee(self.chain.spec(), &header).unwrap_or(0);
         let best = self.pool.in_order(self.order, &state, base_fee, blob_fee)?;
-        let mut source = Waiting { best, last: None, refused: Vec::new() };
+        let mut source = PoolSource { best, last: None, refused: Vec::new() };
         let (_, block) = self.build_sure(header, &state, &mut source)?;
         let mined = block.body.transactions.iter().filter_map(|tx| self.pool.remove(tx.tx_hash()));
         mined.for_each(|entry| self.mined_blobs.keep(&entry));
@@ -397,7 +397,7 @@ impl DevChain {
         header: Header,
         state: &StateAt,
         source: &mut dyn TransactionSource,
-    ) -> Result<Built, ChainError> {
+    ) -> Result<BuildResult, ChainError> {
         let reads = hearth_primitives::StateReader::for_execution(state);
         let state_reads = reads.as_deref().unwrap_or(state);
         let draft = match self.chain.draft(header, &[], state_reads, source)? {
@@ -430,7 +430,7 @@ impl DevChain {
 }
 
 /// A block with its hash, or a transaction that cannot be in it.
-type Built = Result<(B256, Block), (B256, TxError)>;
+type BuildResult = Result<(B256, Block), (B256, TxError)>;
 
 /// What lies over a state.
 pub(super) fn edits_of(state: &StateAt) -> Arc<Edits> {
@@ -458,13 +458,13 @@ impl TransactionSource for One {
 }
 
 /// Waiting transactions, and those of them that cannot be in a block at all.
-struct Waiting {
+struct PoolSource {
     best: crate::pool::BestFirst,
     last: Option<B256>,
     refused: Vec<B256>,
 }
 
-impl TransactionSource for Waiting {
+impl TransactionSource for PoolSource {
     fn next(&mut self) -> Option<(Transaction, Address)> {
         let next = self.best.next();
         self.last = next.as_ref().map(|(transaction, _)| *transaction.tx_hash());

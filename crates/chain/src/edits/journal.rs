@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_outlive_the_process_but_not_their_block_and_a_torn_one_is_none() {
+    fn edits_outlive_the_process_but_not_their_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("edits");
         let (on, other) = (B256::repeat_byte(1), B256::repeat_byte(2));

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_goes_when_nothing_is_left_of_it_and_what_ends_where_it_began_is_no_change() {
+    fn an_empty_account_is_removed_and_no_op_edits_vanish() {
         let mut edits = Edits::default();
         let nothing = AccountEdit { balance: Some(U256::ZERO), ..AccountEdit::default() };
         edit(&mut edits, HELD, nothing.clone());

@@ -98,7 +98,7 @@ pub fn import_state(
         return Err(ChainError::HomeNotEmpty { home: home.to_owned() });
     }
     let source = ImportSource::open(input)?;
-    let given = Given::read(&source)?;
+    let given = Attachments::read(&source)?;
     format::check(&paths)?;
     if let Some(genesis) = &given.genesis {
         let (spec, _) = parse_genesis(&paths.genesis(), genesis)?;
@@ -131,7 +131,7 @@ fn check_id(spec: &ChainSpec, file: &ChainFile) -> Result<(), ChainError> {
 }
 
 /// What a stream brings beside the state.
-struct Given {
+struct Attachments {
     file: ChainFile,
     genesis: Option<String>,
     rows: Option<StoredRows>,
@@ -139,7 +139,7 @@ struct Given {
     head: Head,
 }
 
-impl Given {
+impl Attachments {
     fn read(source: &ImportSource<'_>) -> Result<Self, ChainError> {
         let bad = |why: &str| ChainError::BadStream { why: why.to_owned() };
         let head = source.head().head;

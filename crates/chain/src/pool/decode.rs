@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_transaction_are_refused_with_go_ethereums_words() {
+    fn undecodable_transactions_have_go_ethereums_errors() {
         let words = |bytes: &[u8]| decode_transaction(bytes).unwrap_err().to_string();
         assert_eq!(words(&[]), "typed transaction too short");
         assert_eq!(words(&[2]), "typed transaction too short");

@@ -268,7 +268,7 @@ fn a_new_head_drops_what_it_made_impossible() {
 }
 
 #[test]
-fn ready_leaves_out_who_does_not_pay_and_puts_the_best_tip_first() {
+fn ready_skips_low_fees_and_puts_the_best_tip_first() {
     let bench = Bench::new();
     let low = bench.add(sent(0, transfer(0, 10))).expect("fits");
     let high = bench.add(sent(1, transfer(0, 30))).expect("fits");
@@ -349,7 +349,7 @@ fn a_set_code_transaction_needs_an_authorization() {
 }
 
 #[test]
-fn content_tells_executable_transactions_from_those_behind_a_gap() {
+fn content_separates_executable_transactions_from_gaps() {
     let bench = Bench::new();
     let [first, second] = [0, 1].map(|index| dev_accounts()[index].address);
     for (account, nonce) in [(0, 0), (0, 1), (0, 3), (1, 1)] {
@@ -434,7 +434,7 @@ fn an_account_has_blobs_waiting_or_none() {
 }
 
 #[test]
-fn best_first_keeps_nonces_in_order_and_skips_an_account_that_fails() {
+fn best_first_keeps_nonce_order_and_skips_failing_accounts() {
     use crate::TransactionSource as _;
     let mut bench = Bench::new();
     let many = PoolLimits { max_transactions: 10, ..limits() };

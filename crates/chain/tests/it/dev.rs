@@ -197,7 +197,7 @@ impl Both {
 }
 
 #[test]
-fn edits_snapshots_rollbacks_and_reorganisations_follow_the_model() {
+fn edits_snapshots_rollbacks_and_reorgs_follow_the_model() {
     let seeds = if std::env::var("HEARTH_TEST").is_ok_and(|mode| mode == "full") { 6 } else { 2 };
     for seed in 1..=seeds {
         let home = tempfile::tempdir().unwrap();
@@ -234,7 +234,7 @@ fn edits_snapshots_rollbacks_and_reorganisations_follow_the_model() {
 }
 
 #[test]
-fn the_root_of_an_edited_state_is_that_of_the_next_block_without_the_block() {
+fn the_root_of_an_edited_state_is_that_of_the_next_block() {
     let home = tempfile::tempdir().unwrap();
     let (chain, _, dev) = open(home.path());
     let edit = AccountEdit {
@@ -256,7 +256,7 @@ fn the_root_of_an_edited_state_is_that_of_the_next_block_without_the_block() {
 }
 
 #[test]
-fn two_blocks_that_were_executed_on_different_edits_have_different_hashes() {
+fn blocks_executed_on_different_edits_have_different_hashes() {
     let home = tempfile::tempdir().unwrap();
     let (chain, _, dev) = open(home.path());
     let set =
@@ -275,7 +275,7 @@ fn two_blocks_that_were_executed_on_different_edits_have_different_hashes() {
 }
 
 #[test]
-fn a_reorganisation_holds_what_it_is_given_and_the_rest_waits_again() {
+fn a_reorg_has_its_transactions_and_the_rest_is_pending_again() {
     let home = tempfile::tempdir().unwrap();
     let (chain, pool, dev) = open(home.path());
     let rich = AccountEdit { balance: Some(U256::from(1_000)), ..AccountEdit::default() };

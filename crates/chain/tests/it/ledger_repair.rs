@@ -32,7 +32,7 @@ fn receipts(chain: &Chain, heights: std::ops::RangeInclusive<Height>) -> Vec<Opt
 }
 
 #[test]
-fn every_damaged_record_is_repaired_however_few_are_looked_for_at_a_time() {
+fn every_damaged_record_is_repaired_for_any_batch_size() {
     const BLOCKS: Height = 120;
     const BATCH: usize = 7;
     let home = tempfile::tempdir().unwrap();

@@ -88,7 +88,7 @@ fn of_several_writes_to_a_sector_any_number_may_have_got_there() {
 }
 
 #[test]
-fn a_cut_off_file_never_shows_what_was_written_before_the_cut_behind_it() {
+fn a_truncated_file_never_shows_earlier_bytes_past_the_cut() {
     for seed in 0..SEEDS {
         let disk = SimDisk::new();
         let file = write(&disk, "/a", &[1; 16384]);

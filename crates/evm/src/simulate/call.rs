@@ -10,7 +10,7 @@ use crate::{
     spec::{ChainSpec, Fork},
     tx_check::{BLOB_HASH_VERSION, MAX_TX_BLOBS},
     tx_error::TxError,
-    watch::{StepWatch, Watch},
+    watch::{LimitInspector, RunLimits},
 };
 use alloy_consensus::Header;
 use alloy_primitives::{Bytes, Log, U256};
@@ -69,9 +69,9 @@ impl Default for CallLimits<'_> {
 }
 
 impl<'w> CallLimits<'w> {
-    pub(crate) fn watch(&self) -> Watch<'w> {
+    pub(crate) fn watch(&self) -> RunLimits<'w> {
         let deadline = (!self.timeout.is_zero()).then(|| Instant::now() + self.timeout);
-        Watch { deadline, waited_before: OriginWaits::waited(), cancel: self.cancel }
+        RunLimits { deadline, waited_before: OriginWaits::waited(), cancel: self.cancel }
     }
 }
 
@@ -170,7 +170,7 @@ impl<'a> Simulation<'a> {
     pub fn run(
         &self,
         message: &Message,
-        watch: Watch<'_>,
+        watch: RunLimits<'_>,
         timeout: Duration,
     ) -> Result<CallOutcome, CallError> {
         if message.gas > WATCH_STEPS_ABOVE_GAS {
@@ -188,12 +188,12 @@ impl<'a> Simulation<'a> {
     pub(super) fn run_inspected<I: Inspector<EvmContext<'a>>>(
         &self,
         message: &Message,
-        watch: Watch<'_>,
+        watch: RunLimits<'_>,
         timeout: Duration,
         inspector: I,
     ) -> Result<CallOutcome, CallError> {
         let mut evm = self.prepared(message)?;
-        let mut hooks = (inspector, StepWatch::new(watch));
+        let mut hooks = (inspector, LimitInspector::new(watch));
         let result = Machine { evm: &mut evm, inspector: &mut hooks, watch }.inspect();
         if hooks.1.stopped {
             return Err(CallError::Aborted(timeout));
@@ -214,7 +214,7 @@ impl<'a> Simulation<'a> {
         &self,
         message: &Message,
         result: Result<ExecutionResult, MachineError>,
-        watch: Watch<'_>,
+        watch: RunLimits<'_>,
         timeout: Duration,
     ) -> Result<CallOutcome, CallError> {
         match result {
@@ -265,7 +265,7 @@ impl<'a> Simulation<'a> {
         let (mut evm, env) = self.machine(message)?;
         evm.ctx.tx = message.tx_env(env.chain_id, env.base_fee.is_some());
         let mut last = LastStep::default();
-        let _ = Machine { evm: &mut evm, inspector: &mut last, watch: Watch::default() }.inspect();
+        let _ = Machine { evm: &mut evm, inspector: &mut last, watch: RunLimits::default() }.inspect();
         Ok(last.details)
     }
 }

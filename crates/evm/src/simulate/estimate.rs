@@ -8,7 +8,7 @@ use crate::{
     spec::{Fork, GAS_PER_BLOB},
     tx_check::MAX_TX_GAS,
     tx_error::TxError,
-    watch::Watch,
+    watch::RunLimits,
 };
 use alloy_primitives::{U64, U256};
 use std::time::Duration;
@@ -23,7 +23,7 @@ const ERROR_RATIO: f64 = 0.015;
 struct Search<'s, 'a> {
     simulation: &'s Simulation<'a>,
     message: Message,
-    watch: Watch<'s>,
+    watch: RunLimits<'s>,
     timeout: Duration,
 }
 

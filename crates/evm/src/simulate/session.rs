@@ -11,7 +11,7 @@ use crate::{
     outcome::{TxOutcome, TxStatus},
     overlay::BlockState,
     spec::{ChainSpec, Fork},
-    watch::Watch,
+    watch::RunLimits,
 };
 use alloy_consensus::Header;
 use alloy_primitives::{B256, Bytes};
@@ -151,7 +151,7 @@ impl<'a> CallSession<'a> {
             .map_err(wrap)?;
         self.evm.ctx.block = env.block_env();
         self.evm.ctx.tx = message.tx_env(env.chain_id, env.base_fee.is_some());
-        let machine = &mut Machine { evm: &mut self.evm, inspector, watch: Watch::default() };
+        let machine = &mut Machine { evm: &mut self.evm, inspector, watch: RunLimits::default() };
         match machine.inspect() {
             Ok(result) => self.keep(result),
             Err(error) => {

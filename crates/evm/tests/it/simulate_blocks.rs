@@ -227,7 +227,7 @@ fn validation_is_that_of_a_block() {
 }
 
 #[test]
-fn contracts_send_transactions_and_nonces_are_free_without_validation() {
+fn contracts_send_and_nonces_are_free_without_validation() {
     let bench = Bench::new("0x00");
     let calls =
         bench.calls(json!([{ "from": CONTRACT, "to": POOR, "value": "0x3e8", "nonce": "0x63" }]), false);

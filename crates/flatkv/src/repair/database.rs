@@ -9,7 +9,7 @@ use crate::{
     open::ROCKS_DIR,
     rollback::wal_alone_is_enough,
     snapshot::SNAPSHOTS_DIR,
-    wal::{salvage::salvage, scan::Scan},
+    wal::{salvage::salvage, scan::WalScan},
 };
 use hearth_primitives::StateError;
 use std::{path::PathBuf, sync::Arc};
@@ -22,7 +22,7 @@ impl Repair<'_> {
                 return self.clone_snapshot(&snapshot);
             }
         }
-        let scan = Scan::read(&self.options.disk, &self.options.wal_dir, 0);
+        let scan = WalScan::read(&self.options.disk, &self.options.wal_dir, 0);
         if scan.is_ok_and(|scan| wal_alone_is_enough(self.options.commitment, &scan)) {
             return self.empty_for_log();
         }
@@ -41,7 +41,7 @@ impl Repair<'_> {
             Err(FlatKvError::Cancelled) => return Err(FlatKvError::Cancelled),
             _ => return Ok(false),
         }
-        let scan = Scan::read(&self.options.disk, &self.options.wal_dir, snapshot.wal_sequence);
+        let scan = WalScan::read(&self.options.disk, &self.options.wal_dir, snapshot.wal_sequence);
         Ok(scan.is_ok_and(|scan| {
             scan.records.last().is_some_and(|last| last.number >= snapshot.wal_sequence)
                 && scan.records[0].number <= snapshot.wal_sequence + 1

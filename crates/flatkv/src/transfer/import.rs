@@ -160,7 +160,7 @@ struct Import<'a> {
 }
 
 /// A row of a chunk.
-struct Row<'a> {
+struct ChunkRow<'a> {
     family: u8,
     key: &'a [u8],
     stamp: u64,
@@ -229,7 +229,7 @@ impl<'a> Import<'a> {
         let (mut changes, mut legacy) = (Changeset::default(), Vec::new());
         let mut reader = Reader::new(bytes, "stream");
         while !reader.is_at_end() {
-            let row = Row {
+            let row = ChunkRow {
                 family: reader.byte()?,
                 key: reader.bytes()?,
                 stamp: reader.uvarint()?,
@@ -278,7 +278,7 @@ impl<'a> Import<'a> {
     }
 
     /// Rows come in one order, each once; only code may come again.
-    fn order(&mut self, row: &Row<'_>) -> Result<(), FlatKvError> {
+    fn order(&mut self, row: &ChunkRow<'_>) -> Result<(), FlatKvError> {
         let group = |family: u8| match family {
             code if code == Family::Code as u8 => 0,
             legacy if legacy == Family::Legacy as u8 => 2,
@@ -300,11 +300,11 @@ impl<'a> Import<'a> {
     fn row(
         &mut self,
         batch: &mut Batch<'_>,
-        row: &Row<'_>,
+        row: &ChunkRow<'_>,
         changes: &mut Changeset,
         legacy: &mut Vec<RowChange>,
     ) -> Result<(), FlatKvError> {
-        let Row { family, key, stamp, value } = *row;
+        let ChunkRow { family, key, stamp, value } = *row;
         let wrong = |what: &str| bad(0, what);
         match family {
             code if code == Family::Code as u8 => {

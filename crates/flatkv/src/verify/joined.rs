@@ -16,7 +16,7 @@ use hearth_primitives::{Height, StateError};
 /// A row's height and its value without it.
 type Stamped = (Height, Vec<u8>);
 /// Key of a latest row and what history says of it; `None` where it says that there is none.
-type Told = (Vec<u8>, Option<Stamped>);
+type HistoryRow = (Vec<u8>, Option<Stamped>);
 
 pub(super) fn accounts(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
     |reporter| {
@@ -77,7 +77,7 @@ struct Newest<'a> {
 impl Newest<'_> {
     /// The next key's newest row: the latest row's key and what history says of it. Older rows are
     /// passed and counted.
-    fn next(&mut self, counted: &mut u64) -> Result<Option<Told>, StateError> {
+    fn next(&mut self, counted: &mut u64) -> Result<Option<HistoryRow>, StateError> {
         let Some((key, value)) = self.rows.row() else { return self.rows.finish().map(|()| None) };
         let prefix = history_prefix(key).to_vec();
         let stamp = history_height(key)?;

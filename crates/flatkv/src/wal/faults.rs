@@ -102,7 +102,7 @@ impl Run {
     /// Opens as the store does; `None` where it is refused.
     fn open(&mut self) -> Option<Wal> {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-        let opened = Scan::read(&disk, Path::new(DIR), self.flushed).and_then(|mut scan| {
+        let opened = WalScan::read(&disk, Path::new(DIR), self.flushed).and_then(|mut scan| {
             self.judge(&scan);
             scan.cut(scan.records.len().checked_sub(1))?;
             let wal = Wal::resume(scan, 2_000)?;
@@ -135,7 +135,7 @@ impl Run {
     }
 
     /// Compares what an open found with what was written.
-    fn judge(&mut self, scan: &Scan) {
+    fn judge(&mut self, scan: &WalScan) {
         let last = scan.records.last().map_or(0, |found| found.number);
         let first = scan.records.first().map_or(1, |found| found.number);
         self.tally.lost += self.acknowledged.saturating_sub(last);
@@ -289,7 +289,7 @@ fn a_bad_record_that_a_sound_one_follows_names_the_repair() {
     let disk = SimDisk::new();
     disk.create_dir_all(Path::new(DIR)).unwrap();
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    let mut wal = Wal::resume(Scan::read(&shared, Path::new(DIR), 0).unwrap(), u64::MAX).unwrap();
+    let mut wal = Wal::resume(WalScan::read(&shared, Path::new(DIR), 0).unwrap(), u64::MAX).unwrap();
     let mut run = Run::new(0);
     let mut second = 32;
     for n in 0..3 {
@@ -297,7 +297,7 @@ fn a_bad_record_that_a_sound_one_follows_names_the_repair() {
         second += if n == 0 { bytes } else { 0 };
     }
     disk.flip(&segment_path(Path::new(DIR), 1), second + 30, 4).unwrap();
-    let error = Scan::read(&shared, Path::new(DIR), 0).unwrap_err().to_string();
+    let error = WalScan::read(&shared, Path::new(DIR), 0).unwrap_err().to_string();
     assert!(error.contains("00000000000000000001.wal") && error.contains("`hearth db repair`"), "{error}");
     assert!(error.contains(&format!("byte {second} ")), "{error}");
 }
@@ -307,7 +307,7 @@ fn a_gap_is_damage_unless_rocksdb_has_what_stood_in_it() {
     let disk = SimDisk::new();
     disk.create_dir_all(Path::new(DIR)).unwrap();
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    let read = |flushed| Scan::read(&shared, Path::new(DIR), flushed);
+    let read = |flushed| WalScan::read(&shared, Path::new(DIR), flushed);
     // Every segment takes one record.
     let mut wal = Wal::resume(read(0).unwrap(), 1).unwrap();
     let mut run = Run::new(0);
@@ -333,7 +333,7 @@ fn a_gap_is_damage_unless_rocksdb_has_what_stood_in_it() {
 }
 
 #[test]
-fn what_a_failed_sync_left_behind_is_written_again_before_it_counts_as_synced() {
+fn bytes_of_a_failed_sync_are_written_again() {
     // The process that saw the sync fail dies, the machine goes on: the next one reads the record
     // from memory.
     let mut seen = 0;
@@ -342,7 +342,7 @@ fn what_a_failed_sync_left_behind_is_written_again_before_it_counts_as_synced() 
         disk.create_dir_all(Path::new(DIR)).unwrap();
         let open = |disk: &SimDisk, flushed| {
             let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-            let mut scan = Scan::read(&shared, Path::new(DIR), flushed).unwrap();
+            let mut scan = WalScan::read(&shared, Path::new(DIR), flushed).unwrap();
             scan.cut(scan.records.len().checked_sub(1)).unwrap();
             Wal::resume(scan, u64::MAX).unwrap()
         };

@@ -16,7 +16,7 @@ use crate::FlatKvError;
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
 use record::{MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, SegmentHeader, put_frame};
-use scan::{End, Scan};
+use scan::{End, WalScan};
 use std::{
     collections::VecDeque,
     hash::{BuildHasher, RandomState},
@@ -71,7 +71,7 @@ impl Tail {
 
 impl Wal {
     /// Goes on behind what a scan found, once it was cut.
-    pub(crate) fn resume(scan: Scan, segment_bytes: u64) -> Result<Self, FlatKvError> {
+    pub(crate) fn resume(scan: WalScan, segment_bytes: u64) -> Result<Self, FlatKvError> {
         let End { disk, dir, segments, open, next } = scan.into_end();
         let open = match (segments.back(), open) {
             (Some((_, path)), Some((header, end))) => {

@@ -8,7 +8,7 @@
 use crate::{
     Head,
     codec::{Reader, RowChange, put_codes, put_rows, put_uvarint},
-    planted::{Planted, has},
+    failpoints::{InjectedBug, has},
     rows::{BlockRows, EncodedChanges},
 };
 use alloy_primitives::B256;
@@ -182,7 +182,7 @@ pub(crate) fn parse(salt: u64, bytes: &[u8]) -> Option<(u64, &[u8])> {
     let number = u64_at(bytes, 8)?;
     let crc = u32_at(bytes, 16)?;
     let payload = bytes.get(RECORD_HEADER_BYTES..RECORD_HEADER_BYTES.checked_add(len)?)?;
-    let sound = checksum(salt, number, payload) == crc || has(Planted::ChecksumIgnored);
+    let sound = checksum(salt, number, payload) == crc || has(InjectedBug::ChecksumIgnored);
     sound.then_some((number, payload))
 }
 

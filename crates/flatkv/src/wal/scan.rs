@@ -35,7 +35,7 @@ impl Found {
 
 /// What the WAL's folder holds.
 #[derive(Debug)]
-pub(crate) struct Scan {
+pub(crate) struct WalScan {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     /// RocksDB has all records up to this number, and they were synced before it got them.
@@ -50,7 +50,7 @@ pub(crate) struct Scan {
     pub(crate) records: Vec<Found>,
 }
 
-impl Scan {
+impl WalScan {
     /// Reads all segments; RocksDB has the records up to `flushed`. A bad record that something
     /// sound follows is an error, and so is a gap, unless every record in it was flushed: pruning
     /// takes away no other, and where the disk did not keep to the removal of an older segment,

@@ -12,8 +12,8 @@ use alloy_primitives::B256;
 use hearth_disk::RealDisk;
 use std::fs::{self, OpenOptions};
 
-fn scan(dir: &Path) -> Result<Scan, FlatKvError> {
-    Scan::read(&(Arc::new(RealDisk) as Arc<dyn Disk>), dir, 0)
+fn scan(dir: &Path) -> Result<WalScan, FlatKvError> {
+    WalScan::read(&(Arc::new(RealDisk) as Arc<dyn Disk>), dir, 0)
 }
 
 /// A WAL with one record a height; the borders of its records when it is one segment.
@@ -95,7 +95,7 @@ fn a_flip_of_any_byte_is_found() {
 }
 
 #[test]
-fn a_bad_record_in_an_older_segment_is_damage_unless_nothing_follows() {
+fn a_bad_record_in_an_older_segment_is_damage() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), 6, 100);
     let paths: Vec<_> = (1..=6).map(|first| segment_path(dir.path(), first)).collect();

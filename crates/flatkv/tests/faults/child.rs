@@ -6,7 +6,7 @@ use crate::{
     story::Story,
 };
 use alloy_primitives::B256;
-use hearth_flatkv::planted::{Planted, Point, at_points, plant};
+use hearth_flatkv::failpoints::{Failpoint, InjectedBug, at_failpoints, inject_bug};
 use std::{
     env,
     fs::File,
@@ -33,11 +33,12 @@ pub struct Work {
     pub done: u64,
     /// Steps to do.
     pub steps: u64,
-    pub bug: Option<Planted>,
+    pub bug: Option<InjectedBug>,
 }
 
 /// The bugs by number, from 1.
-pub const BUGS: [Planted; 3] = [Planted::WalBeforeTables, Planted::ChecksumIgnored, Planted::FlushBeforeSync];
+pub const BUGS: [InjectedBug; 3] =
+    [InjectedBug::WalBeforeTables, InjectedBug::ChecksumIgnored, InjectedBug::FlushBeforeSync];
 
 impl Work {
     fn to_text(&self) -> String {
@@ -70,7 +71,7 @@ pub fn mark(what: &str) {
     marks.filter(|(name, _)| *name == what).for_each(|(_, file)| drop(file.write_at(b"here", 0)));
 }
 
-fn mark_point(point: Point) {
+fn mark_point(point: Failpoint) {
     mark(match point {
         Point::Batch => "batch",
         Point::Later => "later",
@@ -83,7 +84,7 @@ fn mark_point(point: Point) {
 fn works() {
     let Ok(text) = env::var(WORK) else { return };
     let work = Work::from_text(&text);
-    plant(work.bug);
+    inject_bug(work.bug);
     let mut story = Story::after(work.seed, work.done);
     let file = |name| (name, File::create(work.home.join(format!("mark-{name}"))).unwrap());
     MARKS.set(["apply", "batch", "later", "prune"].map(file)).unwrap();

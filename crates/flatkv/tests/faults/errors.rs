@@ -107,7 +107,7 @@ fn failing_calls_lose_nothing_acknowledged() {
 /// RocksDB that fails in the background flushes no more: a thread that waits for a flush gets the
 /// error.
 #[test]
-fn a_failure_in_the_background_ends_in_an_error_and_not_in_waiting() {
+fn a_failure_in_the_background_is_an_error_not_a_hang() {
     let mut failed = 0;
     for seed in 0..4 {
         let (home, aside) = (temp_dir(), temp_dir());

@@ -2,7 +2,7 @@
 //! each.
 
 use crate::{flips::flips, power::cuts};
-use hearth_flatkv::planted::{Planted, plant};
+use hearth_flatkv::failpoints::{InjectedBug, inject_bug};
 use std::{env, process::Command};
 
 /// Runs after which a bug counts as not found.
@@ -10,7 +10,7 @@ const RUNS: u64 = 60;
 const FLIPS: u64 = 40;
 
 #[track_caller]
-fn is_found_by_a_power_cut(bug: Planted) {
+fn is_found_by_a_power_cut(bug: InjectedBug) {
     let found =
         (0..RUNS).map(|seed| (seed, cuts(seed, Some(bug)))).find(|(_, tally)| tally.lost + tally.wrong > 0);
     let Some((seed, tally)) = found else { panic!("{bug:?} went unnoticed in {RUNS} runs") };
@@ -21,12 +21,12 @@ fn is_found_by_a_power_cut(bug: Planted) {
 
 #[test]
 fn a_wal_that_is_synced_before_the_tables_is_found() {
-    is_found_by_a_power_cut(Planted::WalBeforeTables);
+    is_found_by_a_power_cut(InjectedBug::WalBeforeTables);
 }
 
 #[test]
 fn a_flush_before_the_sync_is_found() {
-    is_found_by_a_power_cut(Planted::FlushBeforeSync);
+    is_found_by_a_power_cut(InjectedBug::FlushBeforeSync);
 }
 
 /// Run alone in a process of its own: the bug is there for all of it.
@@ -36,7 +36,7 @@ fn flips_without_checksums() {
     if env::var_os("HEARTH_FAULT_WORK").is_none() {
         return;
     }
-    plant(Some(Planted::ChecksumIgnored));
+    inject_bug(Some(InjectedBug::ChecksumIgnored));
     let (counts, findings) = flips(FLIPS, 0, Some("WAL"));
     let count = counts["WAL"];
     println!("~served {} of {} {:?}", count.served + count.harmless, count.tried, findings.first());

@@ -11,7 +11,7 @@ use crate::{
     row, run_all, seeds,
     story::{Setup, Story},
 };
-use hearth_flatkv::{Fsync, planted::Planted};
+use hearth_flatkv::{Fsync, failpoints::InjectedBug};
 use std::{collections::BTreeMap, fs, path::Path};
 use tempfile::TempDir;
 
@@ -159,7 +159,7 @@ fn round(work: &mut Work, random: &mut Random, aside: &Path, tally: &mut Tally) 
 }
 
 /// A home through several power cuts.
-pub fn cuts(seed: u64, bug: Option<Planted>) -> Tally {
+pub fn cuts(seed: u64, bug: Option<InjectedBug>) -> Tally {
     let (home, aside) = (temp_dir(), temp_dir());
     let mut work = Work { home: home.path().join("home"), seed, done: 0, steps: STEPS, bug };
     fs::create_dir(&work.home).unwrap();

@@ -75,7 +75,7 @@ fn a_tail_of_zeros_or_noise_is_cut() {
 }
 
 #[test]
-fn a_flipped_byte_before_a_sound_record_is_refused_and_nothing_changes() {
+fn a_flipped_byte_before_a_sound_record_is_refused() {
     let (home, _, ends) = unflushed(5);
     for at in (32..ends[3]).step_by(23).chain([ends[2], ends[2] + 4, ends[2] + 8, ends[2] + 16, ends[3] - 1])
     {

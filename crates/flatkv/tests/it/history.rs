@@ -83,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn equal_states_have_equal_lattice_commitments_whatever_their_past() {
+fn equal_states_have_equal_lattice_commitments() {
     let mut random = Random(11);
     let home = Home::new(CommitmentKind::LtHash);
     let kv = home.open().unwrap();

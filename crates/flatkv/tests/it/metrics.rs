@@ -248,7 +248,7 @@ fn rocksdb_tells_of_itself_only_where_the_setting_asks() {
 }
 
 #[test]
-fn rows_that_are_applied_are_pending_until_they_are_committed_or_dropped() {
+fn applied_rows_are_pending_until_committed_or_dropped() {
     let (home, registry) = (Home::new(CommitmentKind::LtHash), Registry::new());
     let kv = open(&home, &registry).unwrap();
     commit(&kv, &home, BASE, &changes(BASE, true)).unwrap();

@@ -35,7 +35,7 @@ fn moved_by_operation(before: &Page, after: &Page) -> Page {
 }
 
 #[test]
-fn a_snapshot_is_one_write_and_one_pass_of_pruning_with_an_attempt_for_each_that_goes() {
+fn a_snapshot_is_one_write_and_one_pruning_pass() {
     let (home, registry) = (Home::new(CommitmentKind::LtHash), Registry::new());
     let options = Options { snapshot_keep: 2, ..told(&home, &registry) };
     let (kv, mut chain) = chain_of(&home, options, BASE);

@@ -38,7 +38,7 @@ fn grow(kv: &Arc<FlatKv>, home: &Home, chain: &mut Vec<Block>, blocks: u64, rand
 }
 
 #[test]
-fn a_window_that_is_set_later_is_kept_from_then_on_also_after_a_kill() {
+fn a_later_window_is_kept_from_then_on_also_after_a_kill() {
     let mut home = Home::new(CommitmentKind::Mpt);
     let kv = home.open().unwrap();
     let (mut chain, mut random) = (Vec::new(), Random(3));
@@ -177,7 +177,7 @@ impl Disk for Room {
 }
 
 #[test]
-fn commits_stop_before_the_disk_is_full_and_go_on_when_there_is_room() {
+fn commits_stop_before_the_disk_is_full_and_resume() {
     let home = Home::new(CommitmentKind::Mpt);
     let room = Arc::new(Room { free: AtomicU64::new(1000) });
     let mut options = home.options();

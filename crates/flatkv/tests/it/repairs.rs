@@ -54,7 +54,7 @@ fn a_sound_store_is_left_alone() {
 }
 
 #[test]
-fn a_damaged_database_is_made_again_from_the_newest_snapshot_that_verifies() {
+fn a_damaged_database_is_rebuilt_from_a_sound_snapshot() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None] {
         for newest_is_bad in [false, true] {
             let (home, chain) = home(kind, 2, false);
@@ -84,7 +84,7 @@ fn a_damaged_database_is_made_again_from_the_newest_snapshot_that_verifies() {
 }
 
 #[test]
-fn a_database_that_does_not_open_is_made_again_and_so_is_one_that_is_gone() {
+fn a_missing_or_unreadable_database_is_rebuilt() {
     for gone in [false, true] {
         let (home, chain) = home(CommitmentKind::Mpt, 3, false);
         let db = home.options().dir.join("db");
@@ -197,7 +197,7 @@ impl Executor for Ledger<'_> {
 }
 
 #[test]
-fn without_snapshot_and_log_the_ledger_is_executed_again_and_a_failure_of_that_changes_nothing() {
+fn without_snapshot_and_log_the_ledger_is_executed_again() {
     let (home, chain) = home(CommitmentKind::Mpt, 7, false);
     fs::remove_file(home.options().dir.join("db/CURRENT")).unwrap();
     for entry in fs::read_dir(home.options().dir.join("snapshots")).unwrap() {
@@ -237,7 +237,7 @@ fn without_snapshot_and_log_the_ledger_is_executed_again_and_a_failure_of_that_c
 }
 
 #[test]
-fn a_store_that_is_gone_as_a_whole_does_not_take_the_ledger_with_it() {
+fn a_missing_store_does_not_remove_the_ledger() {
     let (home, chain) = home(CommitmentKind::Mpt, 8, false);
     let (options, tables) = (home.options(), home.tables.clone() as Arc<dyn JoinedTables>);
     fs::remove_dir_all(&options.dir).unwrap();

@@ -6,7 +6,7 @@ use crate::{
     snapshots::{at, grow},
     steps::{StopDisk, stride},
 };
-use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, Reach, roll_back};
+use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, RollbackSource, roll_back};
 use std::sync::Arc;
 
 fn tables(home: &Home) -> Arc<dyn JoinedTables> {
@@ -30,7 +30,7 @@ fn home(kind: CommitmentKind, seed: u64, snapshots: bool) -> (Home, Vec<Block>) 
 }
 
 #[test]
-fn a_height_is_reached_from_history_and_through_a_snapshot_and_the_chain_grows_again() {
+fn a_height_is_reached_from_history_and_from_a_snapshot() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None] {
         for (anew, to) in
             [(false, 9), (false, 25), (true, 15), (true, 25), (true, 20), (true, 10), (false, 30)]
@@ -61,8 +61,10 @@ fn a_height_is_reached_from_history_and_through_a_snapshot_and_the_chain_grows_a
 fn what_cannot_be_reached_is_refused_before_anything_changes() {
     let (home, chain) = home(CommitmentKind::Mpt, 3, true);
     let kv = home.open().unwrap();
-    assert_eq!(kv.reach(&home.options(), 9, false).unwrap(), Reach::History);
-    let Reach::Snapshot(base) = kv.reach(&home.options(), 15, true).unwrap() else { panic!("history") };
+    assert_eq!(kv.reach(&home.options(), 9, false).unwrap(), RollbackSource::History);
+    let RollbackSource::Snapshot(base) = kv.reach(&home.options(), 15, true).unwrap() else {
+        panic!("history")
+    };
     assert_eq!(base.height, 20, "the newest one that has the height");
     let locked = roll_back(&home.options(), &tables(&home), 9, false).unwrap_err();
     assert!(matches!(locked, FlatKvError::Locked(_)), "{locked}");
@@ -81,7 +83,7 @@ fn what_cannot_be_reached_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn whatever_step_a_rollback_stops_at_an_opening_finds_the_old_head_or_the_new_one() {
+fn an_interrupted_rollback_opens_at_the_old_or_the_new_head() {
     let to = 16;
     for anew in [false, true] {
         let (mut stops, mut finished, mut kept) = (0, 0, 0);
@@ -148,8 +150,8 @@ fn below_what_history_retains_a_snapshot_is_brought_forward() {
             assert_eq!(kv.oldest(), Some(35));
             let last = kv.head();
             let found = match kv.reach(&options, to, false).unwrap() {
-                Reach::History => None,
-                Reach::Snapshot(snapshot) => Some(snapshot.height),
+                RollbackSource::History => None,
+                RollbackSource::Snapshot(snapshot) => Some(snapshot.height),
             };
             assert_eq!(found, base);
             assert!(matches!(kv.reach(&options, 6, false), Err(FlatKvError::Unreachable { .. })));

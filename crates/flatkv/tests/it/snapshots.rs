@@ -58,7 +58,7 @@ fn check(options: Options, chain: &[Block], snapshot: &Snapshot) {
 }
 
 #[test]
-fn one_is_taken_at_each_multiple_of_the_interval_and_the_newest_are_kept() {
+fn one_is_taken_at_each_interval_and_the_newest_are_kept() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None] {
         let home = Home::new(kind);
         let options = Options { snapshot_interval_blocks: 10, ..home.options() };
@@ -147,7 +147,7 @@ fn unwound_blocks_leave_a_snapshot_that_still_reads() {
 }
 
 #[test]
-fn the_wal_reaches_back_to_the_oldest_snapshot_and_its_bound_forces_new_ones() {
+fn the_wal_reaches_the_oldest_snapshot_and_is_bounded() {
     let home = Home::new(CommitmentKind::None);
     let options = Options { wal_max_bytes: 64 << 10, ..home.options() };
     let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
@@ -220,7 +220,7 @@ fn whatever_step_a_snapshot_stops_at_it_is_whole_or_not_there() {
 }
 
 #[test]
-fn an_opening_does_not_read_the_log_that_only_snapshots_need_and_who_needs_it_finds_its_damage() {
+fn an_opening_skips_the_log_that_only_snapshots_need() {
     let home = Home::new(CommitmentKind::Mpt);
     let options = Options { wal_max_bytes: 1 << 30, ..home.options() };
     let tables: Arc<dyn JoinedTables> = home.tables.clone();

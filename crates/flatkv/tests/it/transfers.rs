@@ -51,7 +51,7 @@ fn grown(kind: CommitmentKind, seed: u64, to: Height) -> (Home, Arc<FlatKv>, Vec
 }
 
 #[test]
-fn any_height_goes_into_an_empty_home_and_the_chain_goes_on_there() {
+fn any_height_imports_into_an_empty_home_and_continues() {
     for kind in KINDS {
         let (_home, kv, chain) = grown(kind, 91, 50);
         for height in [BASE, 20, 49, 50] {
@@ -160,7 +160,7 @@ fn no_changed_byte_and_no_cut_goes_unnoticed() {
 }
 
 #[test]
-fn whatever_step_an_import_stops_at_the_home_is_empty_or_has_all_of_it() {
+fn an_interrupted_import_leaves_all_or_nothing() {
     let (_home, kv, chain) = grown(CommitmentKind::Mpt, 96, 40);
     let bytes = export(&kv, &chain, 40);
     let (mut stops, mut empty, mut whole) = (0, 0, 0);

@@ -174,7 +174,7 @@ fn a_damaged_trie_node_is_named_with_its_path() {
 }
 
 #[test]
-fn damage_of_the_log_is_found_though_the_database_does_not_need_it() {
+fn log_damage_is_found_even_if_the_database_is_sound() {
     let home = Home::new(CommitmentKind::Mpt);
     let kv = home.open().unwrap();
     let (mut chain, mut random) = (Vec::new(), Random(3));

@@ -21,20 +21,20 @@ pub struct ForkConfig {
     pub cache_bytes: u64,
     /// Fetches from the remote node. Not part of the text.
     #[serde(skip)]
-    pub fetch: Option<Asking>,
+    pub fetch: Option<OriginFetcher>,
 }
 
 /// The component that fetches from a remote node; equal only to itself.
 #[derive(Clone, Debug)]
-pub struct Asking(pub Arc<dyn Fetch>);
+pub struct OriginFetcher(pub Arc<dyn Fetch>);
 
-impl PartialEq for Asking {
+impl PartialEq for OriginFetcher {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Asking {}
+impl Eq for OriginFetcher {}
 
 /// A block as JSON-RPC gives it.
 #[derive(Clone, Serialize, Deserialize)]

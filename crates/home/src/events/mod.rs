@@ -20,7 +20,7 @@ pub const READERS_MAX: usize = 1024;
 type Reader = Box<dyn FnOnce(Result<Vec<u8>, NodeError>) + Send>;
 
 #[derive(Default)]
-struct State {
+struct EventState {
     journal: Journal,
     /// Who waits for the next event, and the number after which.
     waiting: Vec<(u64, Reader)>,
@@ -29,7 +29,7 @@ struct State {
 
 /// The events of an open home.
 #[derive(Default)]
-pub struct Events(Mutex<State>);
+pub struct Events(Mutex<EventState>);
 
 impl Events {
     /// Answers with `{"next":…,"missed":…,"events":[…]}`: the events after the first `after`, at

@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 /// The requests for one key.
 pub(super) struct Ask {
-    kind: Kind,
+    kind: AnswerKind,
     requests: Json,
 }
 
-enum Kind {
+enum AnswerKind {
     Account,
     Slot,
     Code,
@@ -35,16 +35,16 @@ impl Ask {
             Key::Account(address) => {
                 let of = |method: &str| json!([method, [address, at]]);
                 let asks = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map(of);
-                (Kind::Account, Json::from(asks.to_vec()))
+                (AnswerKind::Account, Json::from(asks.to_vec()))
             }
             Key::Slot(address, slot) => {
                 let slot = B256::from(*slot);
-                (Kind::Slot, json!([["eth_getStorageAt", [address, slot, at]]]))
+                (AnswerKind::Slot, json!([["eth_getStorageAt", [address, slot, at]]]))
             }
-            Key::Code(_) => (Kind::Code, json!([["eth_getCode", [account, at]]])),
+            Key::Code(_) => (AnswerKind::Code, json!([["eth_getCode", [account, at]]])),
             Key::BlockHash(number) => {
                 let number_text = format!("{number:#x}");
-                (Kind::BlockHash(*number), json!([["eth_getBlockByNumber", [number_text, false]]]))
+                (AnswerKind::BlockHash(*number), json!([["eth_getBlockByNumber", [number_text, false]]]))
             }
         };
         Self { kind, requests }
@@ -62,7 +62,7 @@ impl Ask {
     pub fn read(&self, answer: &str) -> Result<Read, String> {
         let results: Vec<Json> = serde_json::from_str(answer).map_err(|_| bad("an answer", "no list"))?;
         match (&self.kind, results.as_slice()) {
-            (Kind::Account, [balance, nonce, code]) => {
+            (AnswerKind::Account, [balance, nonce, code]) => {
                 let balance = quantity(balance).ok_or_else(|| bad("a balance", balance))?;
                 let count = quantity(nonce).and_then(|nonce| u64::try_from(nonce).ok());
                 let nonce = count.ok_or_else(|| bad("a number of transactions", nonce))?;
@@ -71,9 +71,11 @@ impl Ask {
                 let account = Account { nonce, balance, code_hash };
                 Ok(Read::Account((!account.is_empty()).then_some(account), code))
             }
-            (Kind::Slot, [value]) => quantity(value).map(Read::Word).ok_or_else(|| bad("a slot", value)),
-            (Kind::Code, [code]) => bytes(code).map(Read::Code).ok_or_else(|| bad("code", code)),
-            (Kind::BlockHash(number), [block]) => {
+            (AnswerKind::Slot, [value]) => {
+                quantity(value).map(Read::Word).ok_or_else(|| bad("a slot", value))
+            }
+            (AnswerKind::Code, [code]) => bytes(code).map(Read::Code).ok_or_else(|| bad("code", code)),
+            (AnswerKind::BlockHash(number), [block]) => {
                 let there = block.get("number").and_then(quantity);
                 let hash = block.get("hash").and_then(Json::as_str).and_then(|hash| hash.parse().ok());
                 match (there, hash) {

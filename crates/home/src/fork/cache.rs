@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_there_after_a_restart_and_of_its_own_block_alone() {
+    fn cached_values_outlive_a_restart_for_their_block_only() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut cache = Cache::open(dir.path(), BLOCK, 1 << 20);
         cache.put(slot(1), word(11));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_or_changed_record_is_not_served_and_those_before_it_are() {
+    fn a_torn_or_changed_record_is_not_served() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut cache = Cache::open(dir.path(), BLOCK, 1 << 20);
         (0..3).for_each(|number| cache.put(slot(number), word(number + 100)));

@@ -7,15 +7,15 @@
 mod answers;
 mod cache;
 mod file;
-mod flights;
+mod single_flight;
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use answers::Ask;
 use cache::Cache;
-use flights::Flights;
 use hearth_chain::dev::ForkBlock;
 use hearth_primitives::{Account, BlockHashes, Height, Origin, OriginWaits, StateError, StateReader};
 use parking_lot::Mutex;
+use single_flight::SingleFlight;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -57,7 +57,7 @@ pub struct ForkOrigin {
     block: ForkBlock,
     timeout: Duration,
     cache: Mutex<Cache>,
-    flights: Flights,
+    single_flight: SingleFlight,
 }
 
 /// Where a home keeps what it read of a block of a chain.
@@ -71,7 +71,7 @@ impl ForkOrigin {
         let dir = folder(home, config.chain_id, block.header.number);
         let cache = Cache::open(&dir, block.hash, config.cache_bytes).into();
         let timeout = Duration::from_millis(config.timeout_ms);
-        Self { fetch, block, timeout, cache, flights: Flights::default() }
+        Self { fetch, block, timeout, cache, single_flight: SingleFlight::default() }
     }
 
     /// What is kept, or what the origin says.
@@ -85,7 +85,7 @@ impl ForkOrigin {
             ));
         }
         let began = Instant::now();
-        let value = self.flights.join(key, || {
+        let value = self.single_flight.join(key, || {
             // An earlier flight may have landed meanwhile.
             let kept = self.cache.lock().get(&key);
             match kept {

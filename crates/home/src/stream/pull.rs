@@ -11,11 +11,11 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// Gives the next bytes; `None` at the end.
-type Fetch = Box<dyn FnMut() -> Result<Option<AnswerBytes>, NodeError> + Send>;
+type FetchChunk = Box<dyn FnMut() -> Result<Option<AnswerBytes>, NodeError> + Send>;
 
 /// Where the chunks of a stream come from.
 pub(super) struct Pull {
-    fetch: Fetch,
+    fetch: FetchChunk,
     /// The threads that fetch.
     pool: Submitter,
 }
@@ -25,7 +25,7 @@ pub struct Feed {
     /// Its first bytes.
     pub first: Vec<AnswerBytes>,
     /// What gives the rest, where there is one.
-    pub rest: Option<Fetch>,
+    pub rest: Option<FetchChunk>,
     /// Bytes of all of it, where they are one gzip member with its envelope.
     pub packed_bytes: Option<u64>,
 }
@@ -126,7 +126,7 @@ mod tests {
     fn a_fetch_that_panics_is_the_end_of_the_stream() {
         let pool = WorkerPool::new("test", WorkerConfig { threads: 1, queue: 1 }).expect("a thread");
         let (sender, stream) = stream::channel(|| {});
-        let rest: Fetch = Box::new(|| resume_unwind(Box::new("planted")));
+        let rest: FetchChunk = Box::new(|| resume_unwind(Box::new("planted")));
         let feed = Feed { first: Vec::new(), rest: Some(rest), packed_bytes: None };
         sender.feed(TraceOrigin::Baked, feed, pool.submitter());
         let (told, answer) = mpsc::channel();

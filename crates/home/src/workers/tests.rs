@@ -209,7 +209,7 @@ fn work_of_nobody_has_no_share() {
 }
 
 #[test]
-fn a_second_trace_runs_at_low_priority_where_the_first_has_the_only_slot() {
+fn a_second_trace_runs_at_low_priority_without_a_free_slot() {
     let start = || limited(2, 64, Limits { traces: 1, low_traces: 1, nice: 3, ..Limits::default() });
     let nice = |pool: &WorkerPool, kind: Kind| {
         let (told, seen) = mpsc::channel();

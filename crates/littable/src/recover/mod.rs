@@ -16,9 +16,9 @@ pub(crate) use take_in::reread;
 use crate::LittError;
 use crate::ctx::Ctx;
 use crate::format::{SEGMENT_HEADER, Summary, position};
-use crate::lane::LaneState;
 use crate::run::Run;
 use crate::segment::{OpenSegment, Segment, segment_name};
+use crate::shard::ShardState;
 use crate::upkeep::write_run;
 use files::{check_gaps, list, open_runs};
 use hearth_disk::DiskFile;
@@ -29,7 +29,7 @@ use torn::{cut_torn, drop_empty};
 
 /// What opening a shard found.
 pub(crate) struct Loaded {
-    pub state: LaneState,
+    pub state: ShardState,
     pub synced: u64,
     pub noted: u64,
     pub last_group_end: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Loaded {
 /// Loads a shard.
 pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
     let (files, runs) = list(ctx, shard)?;
-    let mut state = LaneState { runs: Arc::new(open_runs(ctx, shard, runs)?), ..LaneState::default() };
+    let mut state = ShardState { runs: Arc::new(open_runs(ctx, shard, runs)?), ..ShardState::default() };
     check_gaps(ctx, shard, &files, &state.runs)?;
     for run in state.runs.iter() {
         for covered in &run.covered {
@@ -83,7 +83,7 @@ pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
 
 /// Makes the key index of a segment that has its footer, and so was durable as a whole, and notes
 /// what is damaged in it.
-fn index_sealed(ctx: &Ctx, shard: u8, state: &mut LaneState, read: &Read) -> Result<(), LittError> {
+fn index_sealed(ctx: &Ctx, shard: u8, state: &mut ShardState, read: &Read) -> Result<(), LittError> {
     let Some(footer) = read.footer else { return Ok(()) };
     let open = to_open(ctx, read, footer.next_sequence, read.position(footer.end))?;
     let run = write_run(ctx, shard, &open)?;
@@ -93,14 +93,14 @@ fn index_sealed(ctx: &Ctx, shard: u8, state: &mut LaneState, read: &Read) -> Res
     Ok(())
 }
 
-fn add_run(state: &mut LaneState, run: Run) {
+fn add_run(state: &mut ShardState, run: Run) {
     let runs = Arc::make_mut(&mut state.runs);
     let at = runs.partition_point(|other| other.first > run.first);
     runs.insert(at, Arc::new(run));
 }
 
 /// Notes the first place where records of a segment are lost.
-fn note_damage(state: &mut LaneState, read: &Read) {
+fn note_damage(state: &mut ShardState, read: &Read) {
     if let Some(hole) = read.holes.first().copied().or(read.garbage.then_some(read.end)) {
         state.damaged.get_or_insert_with(|| read.segment.corrupt(hole, "records lost"));
     }
@@ -110,7 +110,7 @@ fn note_damage(state: &mut LaneState, read: &Read) {
 fn finish(
     ctx: &Arc<Ctx>,
     shard: u8,
-    mut state: LaneState,
+    mut state: ShardState,
     mut open: Vec<Read>,
     synced: u64,
     previous: Option<(u32, Summary)>,
@@ -168,7 +168,7 @@ fn finish(
 fn ensure_active(
     ctx: &Arc<Ctx>,
     shard: u8,
-    state: &mut LaneState,
+    state: &mut ShardState,
     previous: Option<(u32, Summary)>,
 ) -> Result<(), LittError> {
     // A sealed one whose run could not be written takes nothing more.

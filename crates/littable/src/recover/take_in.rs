@@ -4,10 +4,10 @@ use super::read::Read;
 use crate::LittError;
 use crate::codec::is_raw;
 use crate::ctx::Ctx;
+use crate::failpoints::{InjectedBug, has};
 use crate::format::{FrameHeader, SEGMENT_HEADER, Summary};
 use crate::keymap::KeyMap;
 use crate::keys::NO_NUMBER;
-use crate::planted::{Planted, has};
 use crate::scan::{At, Found, Scanner, Span};
 use crate::segment::{OpenSegment, Segment};
 use smallvec::SmallVec;
@@ -50,7 +50,7 @@ pub(super) fn to_open(
         None if read.garbage => read.file_len,
         _ => read.end,
     };
-    if ctx.may_write() && !has(Planted::UnsyncedTailAccepted) {
+    if ctx.may_write() && !has(InjectedBug::UnsyncedTailAccepted) {
         harden(read, synced)?;
     }
     let encoder = ctx.encoder(read.segment.dictionary.as_deref());

@@ -3,21 +3,21 @@
 
 use crate::damage;
 use crate::workload::{Tally, run};
-use hearth_littable::planted::{Planted, plant};
+use hearth_littable::failpoints::{InjectedBug, inject_bug};
 
 /// Runs after which a bug counts as not found.
 const RUNS: u64 = 2_000;
 
 /// The first seed whose run fails with a bug in place, and how.
-fn found(bug: Planted) -> Option<(u64, Tally)> {
-    plant(Some(bug));
+fn found(bug: InjectedBug) -> Option<(u64, Tally)> {
+    inject_bug(Some(bug));
     let found = (0..RUNS).map(|seed| (seed, run(seed))).find(|(_, tally)| tally.failures() > 0);
-    plant(None);
+    inject_bug(None);
     found
 }
 
 #[track_caller]
-fn is_found(bug: Planted) {
+fn is_found(bug: InjectedBug) {
     let Some((seed, tally)) = found(bug) else { panic!("{bug:?} went unnoticed in {RUNS} runs") };
     println!(
         "faults: planted | {bug:?} | found after {} runs: {}",
@@ -29,29 +29,29 @@ fn is_found(bug: Planted) {
 
 #[test]
 fn a_sync_that_is_skipped_is_found() {
-    is_found(Planted::SyncSkipped);
+    is_found(InjectedBug::SyncSkipped);
 }
 
 #[test]
 fn a_sync_of_a_folder_that_is_skipped_is_found() {
-    is_found(Planted::DirSyncSkipped);
+    is_found(InjectedBug::DirSyncSkipped);
 }
 
 #[test]
 fn an_unsynced_tail_that_is_accepted_is_found() {
-    is_found(Planted::UnsyncedTailAccepted);
+    is_found(InjectedBug::UnsyncedTailAccepted);
 }
 
 #[test]
 fn a_floor_that_is_written_after_the_unlink_is_found() {
-    is_found(Planted::FloorAfterUnlink);
+    is_found(InjectedBug::FloorAfterUnlink);
 }
 
 #[test]
 fn a_checksum_that_is_ignored_is_found() {
-    plant(Some(Planted::ChecksumIgnored));
+    inject_bug(Some(InjectedBug::ChecksumIgnored));
     let report = damage::flips(400, 1);
-    plant(None);
+    inject_bug(None);
     assert!(report.served > 0, "{report:?}");
     println!(
         "faults: planted | ChecksumIgnored | found: {} of {} flips were served",

@@ -84,7 +84,7 @@ enum After {
 
 impl Run {
     pub fn new(seed: u64) -> Self {
-        hearth_littable::planted::seed(seed);
+        hearth_littable::failpoints::seed(seed);
         let mut rng = Rng::new(seed);
         let disk = SimDisk::new();
         let roots: Vec<PathBuf> = (0..1 + rng.below(2)).map(|n| format!("/mnt/{n}").into()).collect();

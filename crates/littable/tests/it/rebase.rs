@@ -112,7 +112,7 @@ fn what_was_stopped_goes_on() {
 }
 
 #[test]
-fn a_power_cut_at_any_step_loses_nothing_and_the_same_call_ends_it() {
+fn a_power_cut_at_any_step_loses_nothing_and_can_resume() {
     let base = filled(&["/a", "/b", "/c"]);
     let (from, to) = (["/a", "/b", "/c"], paths(&["/b", "/d"]));
     let mut cuts = 0;

@@ -21,7 +21,7 @@ fn ten() -> TableOptions {
 }
 
 #[test]
-fn what_is_below_the_floor_is_refused_at_once_and_collected_by_segment() {
+fn reads_below_the_floor_fail_and_segments_are_collected() {
     let home = Home::new();
     let mut table = hundred(&home, &ten());
     table.set_floor(35).unwrap();

@@ -7,7 +7,7 @@ use hearth_home::{
 };
 use hearth_rpc::Request;
 use hearth_tracers::Cancel;
-use hearth_traces::Asker;
+use hearth_traces::Caller;
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
 
@@ -68,7 +68,7 @@ impl Node {
         request: Request,
         done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
     ) {
-        self.spawn_for(request, &Asker::default(), None, done);
+        self.spawn_for(request, &Caller::default(), None, done);
     }
 
     /// Same as [`Self::spawn`], for a named client: long requests of clients take turns, and
@@ -77,7 +77,7 @@ impl Node {
     pub fn spawn_for(
         self: &Arc<Self>,
         request: Request,
-        asker: &Asker,
+        asker: &Caller,
         ticket: Option<u64>,
         done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
     ) {

@@ -10,7 +10,8 @@ use hearth_home::{
 };
 use hearth_tracers::Cancel;
 use hearth_traces::{
-    Asker, BakedAsk, CachedAnswer, Envelope, HookLink, Ready, ScriptNeed, TraceRequest, Traces, hook_link,
+    CachedAnswer, CachedTraceKey, Caller, Envelope, HookLink, Ready, ScriptNeed, TraceRequest, Traces,
+    hook_link,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ impl Node {
     /// Writes the answer to a trace, with its envelope, if it is baked and its bytes are in the
     /// memory of this process or of the system; never waits. Writes nothing if the buffer is too
     /// small. `None` if the answer is not ready.
-    pub fn ready(&self, ask: &BakedAsk, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
+    pub fn ready(&self, ask: &CachedTraceKey, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
         let opened = self.opened().ok()?;
         let (height, ready) = opened.traces.baked()?.write_ready(ask, envelope, into)?;
         Some(Ready { historical: opened.home.is_historical(height), ..ready })
@@ -42,7 +43,7 @@ impl Node {
     /// are sent as one gzip member if possible, which [`ByteStream::packed_bytes`] reports. A trace
     /// with a script waits for a child process, any other for a thread of the heavy pool. The first
     /// item of the stream is an error if the trace cannot start.
-    pub fn stream(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
+    pub fn stream(&self, request: TraceRequest, asker: &Caller, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
         let (traces, sender, stream) = match self.open_stream(move || on_cancel.cancel()) {
@@ -63,7 +64,7 @@ impl Node {
         let asked = traces.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
         let client = asker.client.clone();
         let (heavy, memory) = (self.heavy.submitter(), self.memory.clone());
-        let live = Live { traces, request, client, cancel, sender, heavy, memory };
+        let live = TraceJob { traces, request, client, cancel, sender, heavy, memory };
         let Some((baked, ask)) = asked else {
             live.start();
             return stream;
@@ -150,7 +151,7 @@ impl Node {
 }
 
 /// A trace that is to be made from the block itself.
-struct Live {
+struct TraceJob {
     traces: Arc<Traces>,
     request: TraceRequest,
     /// Whose it is: clients take turns.
@@ -161,7 +162,7 @@ struct Live {
     memory: Arc<Memory>,
 }
 
-impl Live {
+impl TraceJob {
     /// Queues the trace. It is refused if memory is short or the queue is full, and if it has
     /// waited too long.
     fn start(self) {

@@ -12,7 +12,7 @@ use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_metrics::Registry;
 use hearth_node::{
-    Asker, BakeConfig, BakedAsk, Envelope, Mode, Node, NodeError, TraceOf, TraceOrigin, TraceRequest,
+    BakeConfig, CachedTraceKey, Caller, Envelope, Mode, Node, NodeError, TraceOf, TraceOrigin, TraceRequest,
     jobs::{Job, JobControl},
 };
 use hearth_tracers::{ElementSink, Sink};
@@ -33,7 +33,7 @@ fn traced(node: &Arc<Node>, op: &str, args: &Value, over_bytes: Option<u64>) -> 
     let text = json!({ "op": op, "args": args }).to_string();
     let envelope = |over_bytes| Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
     let stream =
-        node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), over_bytes.map(envelope));
+        node.stream(TraceRequest::from_json(text.as_bytes())?, &Caller::default(), over_bytes.map(envelope));
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next()? {
         bytes.extend(chunk);
@@ -146,7 +146,7 @@ fn requests(node: &Arc<Node>, result: &str) -> u64 {
 }
 
 #[test]
-fn a_stored_error_is_the_transactions_error_and_stands_in_the_blocks_answer() {
+fn a_stored_error_is_that_of_the_transaction_in_its_block() {
     let (home, sent) = dev_home(1);
     let node = open(home.path(), |_| {});
     let hash = node.chain().expect("open").head().hash;
@@ -193,7 +193,12 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
 
 /// The ready answer to a request, in a buffer of `room` bytes: its size, whether it is in gzip, and
 /// the bytes written.
-fn ready(node: &Arc<Node>, ask: &BakedAsk, over_bytes: u64, room: usize) -> Option<(usize, bool, Vec<u8>)> {
+fn ready(
+    node: &Arc<Node>,
+    ask: &CachedTraceKey,
+    over_bytes: u64,
+    room: usize,
+) -> Option<(usize, bool, Vec<u8>)> {
     let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
     let mut into = vec![0; room];
     let ready = node.ready(ask, &envelope, &mut into)?;
@@ -205,7 +210,7 @@ fn ready(node: &Arc<Node>, ask: &BakedAsk, over_bytes: u64, room: usize) -> Opti
 fn what_is_ready_is_what_would_come() {
     let (home, sent) = dev_home(3);
     bake(home.path(), |_| {});
-    let ask = |of, named: &str, tracer| BakedAsk::named(of, named, tracer).expect("a good name");
+    let ask = |of, named: &str, tracer| CachedTraceKey::named(of, named, tracer).expect("a good name");
     for hot_bytes in [0, 64 << 20] {
         let node = open(home.path(), |bake| bake.hot_bytes = hot_bytes);
         let hash = node.chain().expect("open").ledger().canonical_hash(2).expect("reads").expect("there");
@@ -312,11 +317,11 @@ fn a_damaged_row_is_served_live_and_counted() {
 }
 
 #[test]
-fn a_look_at_a_damaged_row_leaves_it_to_who_reads_it_which_is_counted_once() {
+fn a_damaged_row_is_counted_once_by_its_reader() {
     let (home, _) = damaged_home(2);
     let node = open(home.path(), |_| {});
     let counted = || ["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result));
-    let latest = BakedAsk::named(TraceOf::BlockByNumber, "latest", "callTracer").expect("a good name");
+    let latest = CachedTraceKey::named(TraceOf::BlockByNumber, "latest", "callTracer").expect("a good name");
     for _ in 0..2 {
         assert_eq!(ready(&node, &latest, u64::MAX, 1 << 20), None);
         assert_eq!(counted(), [0, 0, 0, 0]);
@@ -403,7 +408,7 @@ fn large_answers_are_read_as_they_are_asked_for() {
         // A reader that goes leaves nothing behind that keeps the home.
         let text = json!({ "op": "traceTransaction", "args": asked(&sent) }).to_string();
         let stream =
-            node.stream(TraceRequest::from_json(text.as_bytes()).expect("reads"), &Asker::default(), None);
+            node.stream(TraceRequest::from_json(text.as_bytes()).expect("reads"), &Caller::default(), None);
         assert!(stream.next().expect("begins").is_some());
         node.close().expect("closes");
     }

@@ -9,7 +9,7 @@ use alloy_primitives::{Bytes, U256};
 use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_littable::{Littable, StoreOptions, TableOptions};
-use hearth_node::{Asker, Mode, Node, NodeError, TraceOrigin, TraceRequest, TraceSource};
+use hearth_node::{Caller, Mode, Node, NodeError, TraceOrigin, TraceRequest, TraceSource};
 use hearth_primitives::{Block, Transaction};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
@@ -30,7 +30,7 @@ const CONFIGS: [&str; 10] = [
 /// The bytes of a trace and where they came from.
 fn traced(node: &Arc<Node>, op: &str, args: Value) -> Result<(Vec<u8>, Option<TraceOrigin>), NodeError> {
     let text = json!({ "op": op, "args": args }).to_string();
-    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), None);
+    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Caller::default(), None);
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next()? {
         bytes.extend(chunk);
@@ -255,7 +255,7 @@ fn old_capsules_are_forgotten_as_the_setting_says() {
 }
 
 #[test]
-fn a_known_header_with_another_body_is_not_taken_for_the_known_block() {
+fn a_known_header_with_another_body_is_another_block() {
     let (_home, node, _) = dev_home(2, 0);
     let block = node.chain().expect("open").head_block().expect("reads").expect("there").block.clone();
     let rlp = |block: &Block| json!(Bytes::from(alloy_rlp::encode(block)));

@@ -316,7 +316,7 @@ fn a_genesis_that_differs_is_named_field_by_field() {
 }
 
 #[test]
-fn heights_out_of_turn_are_exceptions_and_bad_transactions_are_not() {
+fn heights_out_of_turn_are_exceptions_bad_transactions_not() {
     let mut comet = Comet::begin(1, &genesis());
     let time = Timestamp { seconds: 1_700_000_001, nanos: 0 };
     let block = |height, txs| Decided { height, time, proposer: vec![1; 20], txs };

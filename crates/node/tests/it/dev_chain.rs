@@ -318,7 +318,7 @@ fn a_contract_is_deployed_called_and_traced() {
 }
 
 #[test]
-fn of_two_with_one_nonce_sent_at_once_one_is_mined_and_one_refused() {
+fn of_two_sends_with_one_nonce_one_is_mined_one_refused() {
     let (_home, node) = open();
     for nonce in 0..5 {
         let sends: Vec<_> = [3, 4]

@@ -326,7 +326,7 @@ fn drive(seed: u64) {
 }
 
 #[test]
-fn random_trees_of_payloads_end_as_an_import_of_the_chosen_chain() {
+fn random_payload_trees_end_as_an_import_of_the_chain() {
     for seed in 1..=8 {
         drive(0x9e37_79b9_7f4a_7c15 ^ seed);
     }
@@ -349,7 +349,7 @@ fn the_engine_is_off_unless_the_configuration_says_so() {
 }
 
 #[test]
-fn tags_without_a_block_are_errors_where_a_consensus_client_drives_the_node() {
+fn unset_tags_are_errors_under_a_consensus_client() {
     let home = tempfile::tempdir().expect("a folder");
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");

@@ -51,7 +51,7 @@ fn nonce(node: &std::sync::Arc<Node>) -> u64 {
 }
 
 #[test]
-fn a_walk_between_branches_is_told_block_by_block_and_log_by_log() {
+fn a_walk_between_branches_is_reported_block_by_block() {
     let (_home, node) = open();
     let deploy = TxEip1559 {
         to: TxKind::Create,
@@ -145,7 +145,7 @@ fn a_branch_that_is_worked_on_and_not_chosen_is_not_told() {
 }
 
 #[test]
-fn the_logs_of_a_block_are_those_that_a_filter_and_its_heights_want() {
+fn the_logs_of_a_block_match_a_filter_and_its_heights() {
     let (_home, node) = open();
     let deploy = TxEip1559 {
         to: TxKind::Create,
@@ -231,7 +231,7 @@ fn the_pending_block_is_made_of_what_waits_and_changes_with_it() {
 }
 
 #[test]
-fn an_answer_about_the_pool_has_room_for_some_alone_executable_ones_first() {
+fn a_bounded_pool_answer_has_executable_ones_first() {
     let (_home, node) = waiting();
     for (who, nonce) in [(0, 0), (0, 1), (0, 3), (0, 4), (1, 0), (1, 1), (1, 2)] {
         send(&node, sign(transfer(nonce), who)).expect("waits");

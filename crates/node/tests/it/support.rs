@@ -108,7 +108,7 @@ pub fn ask(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> 
 /// Runs a trace and reads its whole result.
 pub fn trace(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> {
     let text = json!({ "op": op, "args": args }).to_string();
-    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), None);
+    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Caller::default(), None);
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next()? {
         bytes.extend(chunk);

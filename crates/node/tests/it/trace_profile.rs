@@ -76,7 +76,7 @@ fn state_access_has_what_was_there_before_and_what_is_left() {
 }
 
 #[test]
-fn state_access_leaves_out_what_was_reverted_and_has_deployed_code() {
+fn state_access_omits_reverts_and_has_deployed_code() {
     let (_home, node) = open();
     // Writes slot 5, then reverts.
     let reverting = deploy(&node, 0, &hex!("600160055560006000fd"));

@@ -8,7 +8,7 @@ use crate::{
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Bytes, TxKind, U256};
 use hearth_node::{
-    Asker, CHUNK_BYTES, CHUNKS_WAITING, Mode, Node, NodeError, Request, TraceRequest, WorkerConfig,
+    CHUNK_BYTES, CHUNKS_WAITING, Caller, Mode, Node, NodeError, Request, TraceRequest, WorkerConfig,
 };
 use serde_json::{Value, json};
 use std::sync::mpsc;
@@ -82,7 +82,7 @@ fn closing_the_node_ends_its_streams() {
     node.close().expect("closes");
     let request =
         TraceRequest::from_json(br#"{"op":"traceBlockByNumber","args":{"block":"latest"}}"#).expect("reads");
-    assert!(matches!(node.stream(request, &Asker::default(), None).next(), Err(NodeError::Closed)));
+    assert!(matches!(node.stream(request, &Caller::default(), None).next(), Err(NodeError::Closed)));
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn closing_ends_a_trace_that_nobody_reads() {
         "block": "0x1", "config": { "tracer": "callTracer", "tracerConfig": { "withLog": true } } } });
     let request = || TraceRequest::from_json(request.to_string().as_bytes()).expect("reads");
     let whole = {
-        let stream = node.stream(request(), &Asker::default(), None);
+        let stream = node.stream(request(), &Caller::default(), None);
         std::iter::from_fn(|| stream.next().expect("no error")).map(|chunk| chunk.len()).sum::<usize>()
     };
     assert!(whole > (CHUNKS_WAITING + 2) * CHUNK_BYTES, "only {whole} bytes");
 
-    let unread = node.stream(request(), &Asker::default(), None);
+    let unread = node.stream(request(), &Caller::default(), None);
     assert!(unread.next().expect("begins").is_some());
     node.close().expect("does not wait for the reader");
     let mut rest = 1;
@@ -135,7 +135,7 @@ fn a_full_heavy_pool_is_busy_while_short_reads_go_on() {
     let request =
         json!({ "op": "traceBlockByNumber", "args": { "block": "0x1", "config": config } }).to_string();
     let unread =
-        node.stream(TraceRequest::from_json(request.as_bytes()).expect("reads"), &Asker::default(), None);
+        node.stream(TraceRequest::from_json(request.as_bytes()).expect("reads"), &Caller::default(), None);
     assert!(unread.next().expect("begins").is_some(), "the only heavy thread is taken");
 
     let (told, answers) = mpsc::channel();

@@ -16,7 +16,7 @@ use hearth_tracers::Cancel;
 
 pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
     let rpc = &home.config().rpc;
-    let mut search = Search {
+    let mut search = LogSearch {
         found: 0,
         max_logs: rpc.logs_max_results,
         max_bytes: rpc.logs_max_bytes,
@@ -83,7 +83,7 @@ fn range(home: &Home, filter: &LogFilter) -> Result<Option<(Height, Height)>, No
     Ok(Some((first, last)))
 }
 
-struct Search {
+struct LogSearch {
     found: usize,
     /// Most logs of an answer.
     max_logs: usize,
@@ -119,7 +119,7 @@ impl Unsearched {
     }
 }
 
-impl Search {
+impl LogSearch {
     fn block(&mut self, candidate: &Candidate) -> Result<(), Unsearched> {
         for found in &candidate.found.logs {
             self.found += 1;

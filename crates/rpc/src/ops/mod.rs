@@ -141,7 +141,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
             let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);
             let tx_index = tx_index.to();
-            let range = storage_range::Range { block, tx_index, address, start: &key_start, max_slots };
+            let range = storage_range::StoragePage { block, tx_index, address, start: &key_start, max_slots };
             storage_range::at(&rpc.traces, &range)
         }
     }

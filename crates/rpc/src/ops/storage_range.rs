@@ -9,7 +9,7 @@ use hearth_traces::{CallSite, Traces};
 pub const MAX_SLOTS: usize = 10_000;
 
 /// What is asked for.
-pub(super) struct Range<'a> {
+pub(super) struct StoragePage<'a> {
     pub block: BlockRef,
     /// Before this transaction of the block.
     pub tx_index: u64,
@@ -19,7 +19,7 @@ pub(super) struct Range<'a> {
     pub max_slots: usize,
 }
 
-pub(super) fn at(traces: &Traces, range: &Range<'_>) -> Answer {
+pub(super) fn at(traces: &Traces, range: &StoragePage<'_>) -> Answer {
     let block = match range.block {
         BlockRef::Number(BlockNumber::Pending) => BlockRef::latest(),
         block => block,

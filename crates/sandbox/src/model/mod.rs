@@ -5,7 +5,7 @@ pub(crate) mod process;
 pub(crate) mod sync;
 
 use crate::sync::{mpsc, thread};
-use crate::{Ask, Layers, Lease, Options, Pool, Program, Refused, Verdict};
+use crate::{Layers, Lease, LeaseRequest, Options, Pool, Program, Refused, Verdict};
 use hearth_metrics::Registry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,8 +36,8 @@ fn pool(path: &str, workers: usize) -> Arc<Pool> {
     Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }
 
-fn ask(script: u64, is_wanted: bool) -> Ask {
-    Ask {
+fn ask(script: u64, is_wanted: bool) -> LeaseRequest {
+    LeaseRequest {
         client: Arc::from("client"),
         script,
         children: 1,
@@ -49,7 +49,11 @@ fn ask(script: u64, is_wanted: bool) -> Ask {
 type Outcome = Result<Vec<Lease>, Refused>;
 
 /// Requests children on a thread of its own, and gives them back.
-fn client(pool: &Arc<Pool>, ask: Ask, verdict: Verdict) -> thread::JoinHandle<Result<usize, Refused>> {
+fn client(
+    pool: &Arc<Pool>,
+    ask: LeaseRequest,
+    verdict: Verdict,
+) -> thread::JoinHandle<Result<usize, Refused>> {
     let pool = pool.clone();
     thread::spawn(move || {
         let outcome: Outcome = pool.lease(ask);

@@ -1,7 +1,9 @@
 //! The child: the kind of each message says what it does.
 
 use hearth_metrics::Registry;
-use hearth_sandbox::{Ask, CONFINED, Layers, Lease, Message, Options, Pool, Program, Refused, confine};
+use hearth_sandbox::{
+    CONFINED, Layers, Lease, LeaseRequest, Message, Options, Pool, Program, Refused, confine,
+};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
@@ -168,9 +170,9 @@ pub fn telling_pool(layers: Layers, require: Layers) -> Arc<Pool> {
 }
 
 /// A request of one child.
-pub fn ask(client: &str, script: u64) -> Ask {
+pub fn ask(client: &str, script: u64) -> LeaseRequest {
     let until = Instant::now() + PATIENCE;
-    Ask { client: Arc::from(client), script, children: 1, until, is_wanted: Box::new(|| true) }
+    LeaseRequest { client: Arc::from(client), script, children: 1, until, is_wanted: Box::new(|| true) }
 }
 
 /// One child.

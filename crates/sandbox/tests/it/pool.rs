@@ -106,7 +106,7 @@ fn a_closed_pool_has_no_children() {
 }
 
 #[test]
-fn children_that_are_killed_one_after_the_other_come_back_at_a_bounded_rate() {
+fn killed_children_are_replaced_at_a_bounded_rate() {
     let pool = pool(1, 1);
     let began = Instant::now();
     let mut seen = std::collections::HashSet::new();

@@ -1,7 +1,7 @@
 //! Many pools that are opened, used and closed at the same time.
 
 use crate::child::{ECHO, ask, hear, lease, pool, tell};
-use hearth_sandbox::{Ask, Refused, Verdict};
+use hearth_sandbox::{LeaseRequest, Refused, Verdict};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,8 @@ fn round(number: usize) {
         assert_eq!(hear(&mut used).unwrap().payload, b"x");
         used.end(Verdict::Clean);
     } else if number.is_multiple_of(2) {
-        let unwanted = Ask { is_wanted: Box::new(|| false), ..ask("a", 1) };
-        let outcome = pool.lease(Ask { until: Instant::now(), ..unwanted });
+        let unwanted = LeaseRequest { is_wanted: Box::new(|| false), ..ask("a", 1) };
+        let outcome = pool.lease(LeaseRequest { until: Instant::now(), ..unwanted });
         assert!(matches!(outcome, Ok(_) | Err(Refused::Late | Refused::Unwanted)), "{outcome:?}");
     }
     // The close comes at another moment of the keeper's work each time.

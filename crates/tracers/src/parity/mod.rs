@@ -19,7 +19,7 @@ pub use frames::FrameFilter;
 pub use options::{Elements, ParityConfig, ParityForm};
 pub(crate) use streamed::Streamed;
 
-use crate::drive::{Replay, record, stand_before};
+use crate::drive::{Replay, record, seek_to};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
@@ -289,7 +289,7 @@ pub fn write_filtered<R: Replay>(
         if filter.is_done() {
             break;
         }
-        let tx = stand_before(replay, index, limits)?;
+        let tx = seek_to(replay, index, limits)?;
         record(replay, &mut tracer, &tx, limits)?;
         frames::write(&tracer.frames, &tx, Some(&tx), filter, json);
         if json.is_closed() {
@@ -317,7 +317,7 @@ pub fn transactions_with<R: Replay>(
         let involved = match known(index) {
             Some(involved) => involved,
             None => {
-                let tx = stand_before(replay, index, limits)?;
+                let tx = seek_to(replay, index, limits)?;
                 record(replay, &mut tracer, &tx, limits)?;
                 frames::involves(&tracer.frames, account)
             }
@@ -343,7 +343,7 @@ pub fn creation_of<R: Replay>(
     let mut tracer = ParityTracer::new(config);
     let mut made = None;
     for index in 0..replay.count() {
-        let tx = stand_before(replay, index, limits)?;
+        let tx = seek_to(replay, index, limits)?;
         record(replay, &mut tracer, &tx, limits)?;
         if let Some(creator) = frames::creator_of(&tracer.frames, contract) {
             made = Some((index, creator));

@@ -8,7 +8,7 @@ use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::tracing::{Observed, Tracing, TxContext};
-use crate::watch::Watched;
+use crate::watch::LimitedInspector;
 use alloy_primitives::{Address, Log, U256};
 use hearth_evm::EvmContext;
 use revm::Inspector;
@@ -40,8 +40,8 @@ impl Engine for Streamed {
         tracer.begin(tx);
         json.raw(b"{\"vmTrace\":");
         let waited_before = json.waited();
-        let mut writing = Writing { tracer, json, waited_before };
-        let mut watched = Watched::new(&mut writing, limits.clone());
+        let mut writing = StreamedWriter { tracer, json, waited_before };
+        let mut watched = LimitedInspector::new(&mut writing, limits.clone());
         let outcome = replay.record(&mut watched);
         let aborted = watched.aborted();
         match (aborted, outcome) {
@@ -73,14 +73,14 @@ fn hand_on(vm: &mut Option<VmRecorder>, least: usize, json: &mut JsonWriter<'_>)
 }
 
 /// The tracer of the running transaction, and where it writes.
-struct Writing<'t, 'w> {
+struct StreamedWriter<'t, 'w> {
     tracer: &'t mut ParityTracer,
     json: &'t mut JsonWriter<'w>,
     /// What was waited before.
     waited_before: Duration,
 }
 
-impl Observed for Writing<'_, '_> {
+impl Observed for StreamedWriter<'_, '_> {
     fn size_bytes(&self) -> usize {
         self.tracer.size_bytes()
     }
@@ -94,7 +94,7 @@ impl Observed for Writing<'_, '_> {
     }
 }
 
-impl<'a> Inspector<EvmContext<'a>> for Writing<'_, '_> {
+impl<'a> Inspector<EvmContext<'a>> for StreamedWriter<'_, '_> {
     fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         self.tracer.initialize_interp(interpreter, context);
     }

@@ -41,7 +41,7 @@ struct Effects {
 
 /// One open call.
 #[derive(Debug, Default)]
-struct Level {
+struct OpenCall {
     /// Whether code runs: its text is open.
     has_code: bool,
     /// Whether an instruction of it was written.
@@ -56,7 +56,7 @@ struct Level {
 #[derive(Debug, Default)]
 pub(super) struct VmRecorder {
     text: Vec<u8>,
-    levels: Vec<Level>,
+    levels: Vec<OpenCall>,
     before: Before,
     current: Effects,
     /// Something was called: there is text, or was.
@@ -78,7 +78,7 @@ impl VmRecorder {
 
     /// Memory that the recording takes, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
-        self.text.len() + self.levels.len() * size_of::<Level>()
+        self.text.len() + self.levels.len() * size_of::<OpenCall>()
     }
 
     /// Hands the text on where it is longer than `least` bytes, and forgets it.
@@ -121,7 +121,7 @@ impl VmRecorder {
     /// A call or creation begins.
     pub(super) fn enter(&mut self) {
         self.begun = true;
-        self.levels.push(Level::default());
+        self.levels.push(OpenCall::default());
     }
 
     /// The code of the call that began last begins.

@@ -11,7 +11,7 @@ use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
-use crate::watch::Watched;
+use crate::watch::LimitedInspector;
 
 impl Observed for ScriptTracer {
     fn size_bytes(&self) -> usize {
@@ -94,7 +94,7 @@ impl<const OP: bool> Form for Lean<'_, OP> {
 }
 
 fn execute<R: Replay, F: Form>(replay: &mut R, form: &mut F, limits: &Limits) -> Result<(), TraceError> {
-    let mut watched = Watched::new(form, limits.clone());
+    let mut watched = LimitedInspector::new(form, limits.clone());
     let outcome = replay.record(&mut watched);
     let aborted = watched.aborted();
     match (aborted, outcome) {

@@ -10,7 +10,7 @@ use revm::state::{Account as Loaded, EvmState};
 
 /// The position in the journal up to which changes were recorded.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct JournalCursor {
     seen: usize,
     /// Accounts and slots of the last look, in use again for each.
     accounts: Vec<Address>,
@@ -19,7 +19,7 @@ pub(super) struct Told {
     buffer: Vec<u8>,
 }
 
-impl Told {
+impl JournalCursor {
     /// Forgets the last transaction.
     pub fn begin(&mut self) {
         self.seen = 0;

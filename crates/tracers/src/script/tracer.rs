@@ -3,7 +3,7 @@
 use super::chunk::{ACK, Chunk};
 use super::fields::Fields;
 use super::host::ScriptVerdict;
-use super::journal::Told;
+use super::journal::JournalCursor;
 use super::link::{Goal, Link, NoState, Stop, Time};
 use super::message::{Begin, End, Said, put_json, to};
 use super::plan::ScriptPlan;
@@ -79,7 +79,7 @@ pub struct ScriptTracer {
     pub(super) fields: Fields,
     pub(super) chunk: Chunk,
     pub(super) frames: Recorder,
-    pub(super) told: Told,
+    pub(super) told: JournalCursor,
     pub(super) inner: Vec<Inner>,
     pub(super) top: Top,
     pub(super) opcode: u8,
@@ -107,7 +107,7 @@ impl ScriptTracer {
             fields: Fields::default(),
             chunk: Chunk::default(),
             frames: Recorder::new(),
-            told: Told::default(),
+            told: JournalCursor::default(),
             inner: Vec::new(),
             top: Top::default(),
             opcode: 0,

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 
 /// Number of steps, and what they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Total {
+pub(super) struct StepTotal {
     pub(super) count: u64,
     pub(super) gas: u64,
 }
 
-impl Total {
+impl StepTotal {
     #[inline(always)]
     pub(super) fn add(&mut self, gas: u64) {
         self.count += 1;
@@ -66,8 +66,8 @@ impl Codes {
 /// Gas by code and place.
 #[derive(Debug, Default)]
 pub(super) struct ByPc {
-    rows: HashMap<(u32, u32), (u8, Total), alloy_primitives::map::DefaultHashBuilder>,
-    pub(super) omitted: Total,
+    rows: HashMap<(u32, u32), (u8, StepTotal), alloy_primitives::map::DefaultHashBuilder>,
+    pub(super) omitted: StepTotal,
 }
 
 impl ByPc {
@@ -77,14 +77,14 @@ impl ByPc {
         match self.rows.entry((code, pc)) {
             std::collections::hash_map::Entry::Occupied(mut row) => row.get_mut().1.add(gas),
             std::collections::hash_map::Entry::Vacant(row) if !is_full && code != NONE => {
-                row.insert((opcode, Total { count: 1, gas }));
+                row.insert((opcode, StepTotal { count: 1, gas }));
             }
             std::collections::hash_map::Entry::Vacant(_) => self.omitted.add(gas),
         }
     }
 
     /// The rows, by code and place.
-    pub(super) fn sorted(&self) -> Vec<(u32, u32, u8, Total)> {
+    pub(super) fn sorted(&self) -> Vec<(u32, u32, u8, StepTotal)> {
         let mut rows: Vec<_> =
             self.rows.iter().map(|(&(code, pc), &(opcode, total))| (code, pc, opcode, total)).collect();
         rows.sort_unstable_by_key(|&(code, pc, ..)| (code, pc));
@@ -92,7 +92,7 @@ impl ByPc {
     }
 
     pub(super) fn size_bytes(&self) -> usize {
-        self.rows.len() * 2 * size_of::<((u32, u32), (u8, Total))>()
+        self.rows.len() * 2 * size_of::<((u32, u32), (u8, StepTotal))>()
     }
 }
 
@@ -119,7 +119,7 @@ impl OfFrame {
 pub(super) struct ByFrame {
     pub(super) rows: Vec<OfFrame>,
     /// Steps of the frames without a row, and gas of these.
-    pub(super) omitted: Total,
+    pub(super) omitted: StepTotal,
     /// Number of frames without a row.
     pub(super) more: u64,
     /// Open frames: number of the frame, and what those below it cost.

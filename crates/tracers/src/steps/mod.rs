@@ -25,7 +25,7 @@ pub use error::StepsError;
 pub(crate) use page_lines::PageLines;
 pub use request::{GasBy, GasMarks, PageRequest, ProfileRequest, SearchRequest, StepsPlan, Where};
 
-use crate::drive::{Engine, Replay, stand_before};
+use crate::drive::{Engine, Replay, seek_to};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
@@ -116,7 +116,7 @@ pub fn profile_block<R: Replay>(
     let mut json = JsonWriter::new(sink);
     let mut profile = Profile::new(request);
     for index in 0..replay.count() {
-        stand_before(replay, index, &limits)?;
+        seek_to(replay, index, &limits)?;
         profile.add(replay, &limits, &mut json)?;
     }
     profile.render(&mut json);

@@ -11,7 +11,7 @@
 //! What is left of `executionGas`, the gas of the outermost frames, went to precompiled contracts
 //! and to deposits of code.
 
-use super::gas::{ByFrame, ByPc, Codes, Total};
+use super::gas::{ByFrame, ByPc, Codes, StepTotal};
 use super::page_lines::PageLines;
 use super::request::{GasBy, ProfileRequest};
 use super::stacks::Stacks;
@@ -27,13 +27,13 @@ use revm::interpreter::Interpreter;
 /// The profile of one execution or of several, added up.
 pub(super) struct Profile<'a> {
     request: &'a ProfileRequest,
-    total: Total,
+    total: StepTotal,
     execution_gas: u64,
     codes: Codes,
     /// Places of the codes of the open frames; [`NONE`] where none runs.
     running: Vec<u32>,
     by_pc: ByPc,
-    by_opcode: Box<[Total; 256]>,
+    by_opcode: Box<[StepTotal; 256]>,
     by_frame: ByFrame,
     stacks: Stacks,
 }
@@ -42,12 +42,12 @@ impl<'a> Profile<'a> {
     pub(super) fn new(request: &'a ProfileRequest) -> Self {
         Self {
             request,
-            total: Total::default(),
+            total: StepTotal::default(),
             execution_gas: 0,
             codes: Codes::default(),
             running: Vec::new(),
             by_pc: ByPc::default(),
-            by_opcode: Box::new([Total::default(); 256]),
+            by_opcode: Box::new([StepTotal::default(); 256]),
             by_frame: ByFrame::default(),
             stacks: Stacks::default(),
         }
@@ -87,7 +87,7 @@ impl<'a> Profile<'a> {
             GasBy::Opcode => "opcode",
             GasBy::Frame => "frame",
         };
-        let (Total { count, gas }, execution) = (self.total, self.execution_gas);
+        let (StepTotal { count, gas }, execution) = (self.total, self.execution_gas);
         let head =
             format!("{{\"by\":\"{by}\",\"steps\":{count},\"executionGas\":{execution},\"stepsGas\":{gas}");
         json.raw(head.as_bytes());
@@ -100,7 +100,7 @@ impl<'a> Profile<'a> {
                 list(
                     json,
                     self.by_pc.sorted().into_iter().map(|(code, pc, opcode, total)| {
-                        let Total { count, gas } = total;
+                        let StepTotal { count, gas } = total;
                         format!("[{code},{pc},\"{}\",{count},{gas}]", Name(opcode))
                     }),
                 );
@@ -114,7 +114,7 @@ impl<'a> Profile<'a> {
                         format!("[\"{}\",{},{}]", Name(opcode), total.count, total.gas)
                     }),
                 );
-                Total::default()
+                StepTotal::default()
             }
             GasBy::Frame => {
                 let rows = self.by_frame.rows.iter();
@@ -123,8 +123,8 @@ impl<'a> Profile<'a> {
             }
         };
         json.raw(b"]");
-        if omitted != Total::default() {
-            let Total { count, gas } = omitted;
+        if omitted != StepTotal::default() {
+            let StepTotal { count, gas } = omitted;
             json.raw(format!(",\"rowsOmitted\":{{\"count\":{count},\"gas\":{gas}}}").as_bytes());
         }
         if self.by_frame.more > 0 {

@@ -23,7 +23,7 @@ pub(super) struct Function {
 
 /// The functions of an open frame.
 #[derive(Clone, Copy, Debug)]
-struct Level {
+struct FrameFunctions {
     /// Length of the path below the frame.
     base: usize,
     /// Functions that were entered beyond the greatest depth.
@@ -39,7 +39,7 @@ pub(super) struct Stacks {
     places: HashMap<(u32, u32, u32), u32>,
     /// Places of the functions that run, the innermost last.
     path: Vec<u32>,
-    levels: Vec<Level>,
+    levels: Vec<FrameFunctions>,
 }
 
 impl Stacks {
@@ -50,7 +50,7 @@ impl Stacks {
     }
 
     pub(super) fn enter_frame(&mut self) {
-        self.levels.push(Level { base: self.path.len(), beyond: 0, entering: false });
+        self.levels.push(FrameFunctions { base: self.path.len(), beyond: 0, entering: false });
     }
 
     /// The code of the innermost frame begins.

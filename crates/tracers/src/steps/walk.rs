@@ -8,9 +8,9 @@ use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::recorder_hooks::gas_used;
 use crate::step_lines::StepLines;
-use crate::struct_logger::{StructLogConfig, StructLogger, Writing};
+use crate::struct_logger::{StructLogConfig, StructLogWriter, StructLogger};
 use crate::tracing::Observed;
-use crate::watch::{Watched, halt};
+use crate::watch::{LimitedInspector, halt};
 use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
 use revm::Inspector;
@@ -101,7 +101,7 @@ pub(super) fn walk<R: Replay, V: Visitor>(
     json: &mut JsonWriter<'_>,
 ) -> Result<Option<Ended>, TraceError> {
     let mut logger = StructLogger::with_lines(StepLines::of_page(config, page));
-    let writing = Writing::begin(&mut logger, json);
+    let writing = StructLogWriter::begin(&mut logger, json);
     let mut walk = Walk {
         writing,
         visitor,
@@ -112,7 +112,7 @@ pub(super) fn walk<R: Replay, V: Visitor>(
         destroyed: false,
         halted: false,
     };
-    let mut watched = Watched::new(&mut walk, limits.clone());
+    let mut watched = LimitedInspector::new(&mut walk, limits.clone());
     let outcome = replay.record(&mut watched);
     let aborted = watched.aborted();
     let halted = walk.halted;
@@ -129,7 +129,7 @@ pub(super) fn walk<R: Replay, V: Visitor>(
 
 /// The struct logger with the numbers of steps and frames.
 struct Walk<'l, 'w, V> {
-    writing: Writing<'l, 'w>,
+    writing: StructLogWriter<'l, 'w>,
     visitor: &'l mut V,
     frames: OpenFrames,
     at: At,

@@ -106,7 +106,7 @@ fn what_another_run_might_not_meet_is_no_element() {
 }
 
 #[test]
-fn a_recording_that_is_too_large_is_an_element_where_one_tracer_made_it() {
+fn a_recording_that_is_too_large_is_one_tracers_element() {
     // Calls the identity contract with 10,000 bytes, again and again.
     let code = [0x5b, 0x60, 0, 0x60, 0, 0x61, 0x27, 0x10, 0x60, 0, 0x60, 4, 0x5a, 0xfa, 0x50, 0x60, 0, 0x56];
     let world = World::london().contract(0x71, 1, 0, &code).call(0x71, 1_000_000, &[]);

@@ -90,7 +90,7 @@ fn a_delegate_call_carries_the_value_of_its_parent() {
 }
 
 #[test]
-fn logs_are_numbered_through_the_block_and_vanish_with_their_frame() {
+fn logs_are_numbered_per_block_and_vanish_with_their_frame() {
     // LOG0; call 0x72, which logs and reverts; LOG0.
     let log = [0x60, 0, 0x60, 0, 0xa0];
     let call = [&NO_DATA[..], &[0x60, 0, 0x60, 0x72, 0x5a, 0xf1, 0x50]].concat();

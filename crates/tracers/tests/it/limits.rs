@@ -25,7 +25,7 @@ fn parse(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_transaction_out_of_time_has_an_error_and_the_rest_is_finished() {
+fn a_transaction_out_of_time_fails_and_the_rest_completes() {
     let world = World::london()
         .contract(0x71, 1, 0, &LOOP)
         .contract(0x72, 1, 0, &counter())

@@ -112,7 +112,7 @@ fn steps_within_a_mux_keep_to_their_limit() {
 }
 
 #[test]
-fn steps_that_do_not_fit_into_a_mux_are_an_error_of_their_transaction() {
+fn steps_that_exceed_a_mux_are_an_error_of_the_transaction() {
     // JUMPDEST PUSH1 7 POP PUSH1 0 JUMP: five steps of some 80 bytes for 17 gas.
     let gas = MUX_STEPS_BYTES as u64 / 70 / 5 * 17 + 100_000;
     let world = World::london()

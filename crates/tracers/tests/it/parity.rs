@@ -115,7 +115,7 @@ fn failures_have_the_words_of_openethereum() {
 }
 
 #[test]
-fn a_contract_that_goes_leaves_with_its_code_and_its_heir_is_new() {
+fn a_destroyed_contract_loses_its_code_and_its_heir_is_new() {
     // PUSH1 0x99 SELFDESTRUCT.
     let world = World::london().contract(0x71, 1, 7, &[0x60, 0x99, 0xff]).call(0x71, 100_000, &[]);
     let result = run(&world, ALL);

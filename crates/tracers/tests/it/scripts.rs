@@ -156,7 +156,7 @@ fn changes_of_state_come_before_the_step_that_sees_them() {
 }
 
 #[test]
-fn reads_of_steps_see_the_state_before_and_those_of_the_result_the_state_after() {
+fn reads_in_steps_see_the_state_before_in_results_after() {
     // SSTORE(5, 6)
     let world = World::london().contract(0x71, 1, 10, &[0x60, 6, 0x60, 5, 0x55]).call(0x71, 100_000, &[]);
     let slot = [&[1][..], Address::with_last_byte(0x71).as_slice(), &[0; 31], &[5]].concat();

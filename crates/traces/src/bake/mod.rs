@@ -87,14 +87,14 @@ impl ChainWatcher for Hook {
 }
 
 /// The bake worker of a node that runs.
-pub struct Bakery {
+pub struct BakeService {
     worker: Arc<BakeWorker>,
     /// The chain keeps it weakly.
     _hook: Arc<dyn ChainWatcher>,
     log: Log,
 }
 
-impl Bakery {
+impl BakeService {
     /// Starts baking: of new commits from now on, and of blocks committed since the last run.
     ///
     /// # Errors

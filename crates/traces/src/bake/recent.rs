@@ -10,7 +10,7 @@ use std::{collections::VecDeque, sync::Arc};
 pub const MAX_RECENT_BYTES: usize = 256 << 20;
 
 #[derive(Default)]
-struct State {
+struct RecentState {
     /// The newest last, each with its size in bytes.
     kept: VecDeque<(B256, Arc<TraceCapsule>, usize)>,
     bytes: usize,
@@ -18,7 +18,7 @@ struct State {
     max_bytes: usize,
 }
 
-impl State {
+impl RecentState {
     /// Lets the oldest go until the bounds hold.
     fn trim(&mut self, blocks: usize) {
         while self.kept.len() > blocks || self.bytes > self.max_bytes {
@@ -31,13 +31,13 @@ impl State {
 /// The newest capsules: at most so many, and at most so many bytes of them.
 pub struct RecentCapsules {
     blocks: usize,
-    state: Mutex<State>,
+    state: Mutex<RecentState>,
 }
 
 impl RecentCapsules {
     /// Keeps the capsules of this many blocks; of none where that is 0.
     pub fn new(blocks: usize, max_bytes: usize) -> Self {
-        Self { blocks, state: Mutex::new(State { max_bytes, ..State::default() }) }
+        Self { blocks, state: Mutex::new(RecentState { max_bytes, ..RecentState::default() }) }
     }
 
     /// Bytes of the capsules that are kept.

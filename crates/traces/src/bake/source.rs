@@ -5,7 +5,7 @@ use crate::Traces;
 use hearth_bake::{
     AnswerBuilder, BakeError, BakeFailure, BakeSource, Baked, BakedAnswer, BakedTracer, BlockKey, TraceDb,
 };
-use hearth_home::{NodeError, Reach, TraceSource};
+use hearth_home::{LookbackPolicy, NodeError, TraceSource};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Height;
 use hearth_tracers::{
@@ -93,7 +93,7 @@ impl HomeSource {
             return traces.replay_stored(block, |replay, _| Ok(run(replay)));
         };
         let senders = home.senders_of(block)?;
-        traces.with_capsule(header, &capsule, Reach::Any, |source| {
+        traces.with_capsule(header, &capsule, LookbackPolicy::Any, |source| {
             let replay = source.replay(home.chain().spec(), (&block.block, block.hash), Some(&senders));
             Ok(replay.and_then(|mut replay| run(&mut replay)))
         })

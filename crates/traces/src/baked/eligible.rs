@@ -33,12 +33,12 @@ pub enum TraceOf {
 }
 
 /// A request that may be answered from the cache.
-pub struct BakedAsk {
+pub struct CachedTraceKey {
     pub(super) target: Target,
     pub(super) tracer: BakedTracer,
 }
 
-impl BakedAsk {
+impl CachedTraceKey {
     /// A request whose configuration is only the name of a tracer. `named` is how the method names
     /// the block or transaction: `0x` and 64 digits, `0x` and the digits of a height, or `latest`.
     /// `None` for any other request.
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_named_is_what_the_method_says() {
         let hash = format!("0x{}", "aB".repeat(32));
-        let named = |of, text: &str| BakedAsk::named(of, text, "callTracer").map(|ask| ask.target);
+        let named = |of, text: &str| CachedTraceKey::named(of, text, "callTracer").map(|ask| ask.target);
         let (bytes, of) = (B256::repeat_byte(0xab), TraceOf::BlockByNumber);
         assert_eq!(named(TraceOf::Transaction, &hash), Some(Target::Transaction(bytes)));
         assert_eq!(named(TraceOf::BlockByHash, &hash), Some(Target::Hash(bytes)));
@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(named(TraceOf::Transaction, text), None, "{text}");
         }
         for (name, tracer) in [("prestateTracer", Some(BakedTracer::Prestate)), ("4byteTracer", None)] {
-            assert_eq!(BakedAsk::named(of, "0x1", name).map(|ask| ask.tracer), tracer);
+            assert_eq!(CachedTraceKey::named(of, "0x1", name).map(|ask| ask.tracer), tracer);
         }
     }
 

@@ -172,7 +172,7 @@ impl ScriptHost for HookHost {
         if std::mem::replace(&mut queues.taken, true) {
             return Err(TraceError::Script("hooks watch one execution at a time".to_owned()));
         }
-        Ok(Box::new(Session(self.shared.clone())))
+        Ok(Box::new(HookSession(self.shared.clone())))
     }
 
     fn try_open(&self, _: &ScriptPlan) -> Option<Box<dyn ScriptSession>> {
@@ -196,7 +196,7 @@ impl Drop for HookHost {
 }
 
 /// The end of the execution.
-struct Session(Arc<Shared>);
+struct HookSession(Arc<Shared>);
 
 fn gone(why: &TraceError) -> ScriptGone {
     ScriptGone(why.to_string())
@@ -210,7 +210,7 @@ fn split(bytes: &[u8]) -> Option<(Message, &[u8])> {
     Some(((header[4], payload.to_vec()), rest))
 }
 
-impl ScriptSession for Session {
+impl ScriptSession for HookSession {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ScriptGone> {
         let mut queues = self.0.queues.lock();
         if let Some(why) = &queues.over {

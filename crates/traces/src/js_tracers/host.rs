@@ -1,7 +1,7 @@
 //! The sessions of one request's scripts, out of the pool of processes.
 
-use super::Asker;
-use hearth_sandbox::{Ask, Ended, Lease, Pool, Refused, Verdict};
+use super::Caller;
+use hearth_sandbox::{Ended, Lease, LeaseRequest, Pool, Refused, Verdict};
 use hearth_tracers::{
     Cancel, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptVerdict, TraceError,
 };
@@ -34,13 +34,13 @@ impl std::fmt::Debug for RequestScripts {
 }
 
 impl RequestScripts {
-    pub fn new(pool: Arc<Pool>, asker: Asker, script: u64, granted: Vec<Lease>) -> Self {
+    pub fn new(pool: Arc<Pool>, asker: Caller, script: u64, granted: Vec<Lease>) -> Self {
         let free = Arc::new(Mutex::new(Free { unused: granted, used: Vec::new() }));
         Self { pool, client: asker.client, script, arrived: Mutex::new(Some(asker.arrived)), free }
     }
 
     fn session(&self, lease: Lease) -> Box<dyn ScriptSession> {
-        Box::new(Session { lease, ended: None, free: self.free.clone() })
+        Box::new(ProcessSession { lease, ended: None, free: self.free.clone() })
     }
 
     fn take_free(&self) -> Option<Lease> {
@@ -68,7 +68,7 @@ impl ScriptHost for RequestScripts {
             return Ok(self.session(lease));
         }
         let cancelled = cancel.clone();
-        let ask = Ask {
+        let ask = LeaseRequest {
             client: self.client.clone(),
             script: self.script,
             children: 1,
@@ -100,14 +100,14 @@ impl ScriptHost for RequestScripts {
 }
 
 /// A process as a channel.
-struct Session {
+struct ProcessSession {
     lease: Lease,
     /// Why the process is gone, once it is.
     ended: Option<Ended>,
     free: Arc<Mutex<Free>>,
 }
 
-impl Session {
+impl ProcessSession {
     fn told<T>(&mut self, outcome: Result<T, Ended>) -> Result<T, ScriptGone> {
         outcome.map_err(|ended| {
             let text = ended.to_string();
@@ -117,7 +117,7 @@ impl Session {
     }
 }
 
-impl ScriptSession for Session {
+impl ScriptSession for ProcessSession {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ScriptGone> {
         let outcome = self.lease.write(bytes);
         self.told(outcome)

@@ -13,7 +13,7 @@ pub use threads::Threads;
 use hearth_home::ScriptsConfig;
 use hearth_home::{ByteSender, NodeError};
 use hearth_metrics::Registry;
-use hearth_sandbox::{Ask, Layers, Lease, Options, Pool, Program, Refused};
+use hearth_sandbox::{Layers, Lease, LeaseRequest, Options, Pool, Program, Refused};
 use hearth_tracers::{Cancel, ScriptHost, ScriptPlan, TracePlan};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -25,20 +25,20 @@ const WARM_UP_AFTER: Duration = Duration::from_millis(500);
 
 /// The client of a request, and the time of the request.
 #[derive(Clone, Debug)]
-pub struct Asker {
+pub struct Caller {
     /// The client, by an address or a name; empty if it is not known.
     pub client: Arc<str>,
     /// When the request came.
     pub arrived: Instant,
 }
 
-impl Default for Asker {
+impl Default for Caller {
     fn default() -> Self {
         Self::now(None)
     }
 }
 
-impl Asker {
+impl Caller {
     /// Who sent a request that has come now; `None`: that is not known.
     pub fn now(client: Option<&str>) -> Self {
         Self { client: Arc::from(client.unwrap_or("")), arrived: Instant::now() }
@@ -65,9 +65,9 @@ impl ScriptNeed {
     }
 
     /// The lease request for the pool, valid as long as the trace is not cancelled.
-    fn ask(&self, asker: &Asker, cancel: &Cancel) -> Ask {
+    fn ask(&self, asker: &Caller, cancel: &Cancel) -> LeaseRequest {
         let cancelled = cancel.clone();
-        Ask {
+        LeaseRequest {
             client: asker.client.clone(),
             script: self.script,
             children: self.children,
@@ -127,7 +127,7 @@ impl JsTracers {
     pub fn run(
         &self,
         need: &ScriptNeed,
-        asker: &Asker,
+        asker: &Caller,
         cancel: &Cancel,
         sender: ByteSender,
         work: impl FnOnce(ByteSender, Arc<dyn ScriptHost>) + Send + 'static,
@@ -169,7 +169,7 @@ pub fn lease_for(
     need: &ScriptNeed,
     cancel: &Cancel,
 ) -> Result<Arc<dyn ScriptHost>, NodeError> {
-    let asker = Asker::default();
+    let asker = Caller::default();
     let leases: Vec<Lease> = pool.lease(need.ask(&asker, cancel)).map_err(refused)?;
     Ok(Arc::new(RequestScripts::new(pool.clone(), asker, need.script, leases)))
 }

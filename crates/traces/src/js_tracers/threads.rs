@@ -11,25 +11,25 @@ const STACK_BYTES: usize = 16 << 20;
 
 /// The threads that run.
 #[derive(Default)]
-pub struct Threads(Arc<Running>);
+pub struct Threads(Arc<RunningThreads>);
 
 #[derive(Default)]
-struct Running {
+struct RunningThreads {
     count: Mutex<usize>,
     ended: Condvar,
 }
 
 /// One thread, until this is dropped.
-struct Counted(Arc<Running>);
+struct ThreadCount(Arc<RunningThreads>);
 
-impl Counted {
-    fn new(running: &Arc<Running>) -> Self {
+impl ThreadCount {
+    fn new(running: &Arc<RunningThreads>) -> Self {
         *running.count.lock() += 1;
         Self(running.clone())
     }
 }
 
-impl Drop for Counted {
+impl Drop for ThreadCount {
     fn drop(&mut self) {
         *self.0.count.lock() -= 1;
         self.0.ended.notify_all();
@@ -49,7 +49,7 @@ impl Threads {
 
     /// Runs work that ends a stream; refused into the stream where no thread can be had.
     pub fn start(&self, sender: ByteSender, work: impl FnOnce(ByteSender) + Send + 'static) {
-        let counted = Counted::new(&self.0);
+        let counted = ThreadCount::new(&self.0);
         // In a slot, so that it comes back where there is no thread.
         let slot = Arc::new(Mutex::new(Some(sender)));
         let of_thread = slot.clone();

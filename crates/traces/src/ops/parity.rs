@@ -9,7 +9,7 @@ use crate::{
 use alloy_eips::eip2718::Decodable2718 as _;
 use alloy_primitives::{Bytes, U64, U256};
 use hearth_evm::{BlockEnvironment, CallRequest, block_rewards, recover_senders};
-use hearth_home::{BlockRef, ByteSender, NodeError, Reach};
+use hearth_home::{BlockRef, ByteSender, LookbackPolicy, NodeError};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Transaction;
 use hearth_tracers::{
@@ -65,7 +65,7 @@ pub fn calls(
     let block = asked.block.unwrap_or_else(BlockRef::latest);
     let site = CallSite::find(home, block, None, |height| {
         home.tell_height(height, sender);
-        home.check_lookback(height, Reach::Guarded)
+        home.check_lookback(height, LookbackPolicy::Guarded)
     })
     .map_err(unknown_block)?;
     let plans = asked.calls.iter().map(|call| plan_of(&call.types, plan.timeout));

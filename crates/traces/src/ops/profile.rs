@@ -24,7 +24,7 @@ use crate::{
 };
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
-use hearth_home::{ByteSender, NodeError, Reach};
+use hearth_home::{ByteSender, LookbackPolicy, NodeError};
 use hearth_tracers::{
     BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TracePlan, TxContext, TxEnd,
     trace_transaction,
@@ -47,7 +47,7 @@ pub fn of_transaction(
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
     home.tell_height(block.header.number, sender);
-    traces.with_source((&block.header, stored.hash), Reach::Guarded, |source| {
+    traces.with_source((&block.header, stored.hash), LookbackPolicy::Guarded, |source| {
         let load_block = clock.lap();
         let timed = TimedState::new(source.state());
         let told = |error| replay_error(&block.header, error);
@@ -56,7 +56,7 @@ pub fn of_transaction(
         let build_block_context = clock.lap();
         replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(told)?;
         let replay_transactions = clock.lap();
-        let mut watched = Watched { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
+        let mut watched = TimedReplay { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
         let mut sink = Behind { sender, head: b"{\"trace\":" };
         let outcome = trace_transaction(&mut watched, index, plan, limits, &mut sink);
         let traced = clock.lap();
@@ -65,7 +65,7 @@ pub fn of_transaction(
             return Err(NodeError::Internal { message: "a trace gave no result".to_owned() });
         }
         let total = clock.total();
-        let Watched { prepare, execution, lookups, .. } = watched;
+        let TimedReplay { prepare, execution, lookups, .. } = watched;
         let outside = timed.nanos().saturating_sub(lookups);
         let profile = serde_json::json!({
             "totalNanos": total,
@@ -126,7 +126,7 @@ fn between(from: Instant, to: Instant) -> u64 {
 }
 
 /// A replay with a stopwatch.
-struct Watched<'r, 'a> {
+struct TimedReplay<'r, 'a> {
     replay: BlockReplay<'r>,
     timed: &'r TimedState<'a>,
     prepare: u64,
@@ -135,7 +135,7 @@ struct Watched<'r, 'a> {
     lookups: u64,
 }
 
-impl Replay for Watched<'_, '_> {
+impl Replay for TimedReplay<'_, '_> {
     fn count(&self) -> usize {
         self.replay.count()
     }

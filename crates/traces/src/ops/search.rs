@@ -4,7 +4,7 @@
 use crate::{Traces, trace_source::replay_error};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::Address;
-use hearth_home::{NodeError, Reach};
+use hearth_home::{LookbackPolicy, NodeError};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Transaction;
 use hearth_tracers::{BlockReplay, Limits, TraceError, creation_of, transactions_with};
@@ -81,7 +81,7 @@ impl Traces {
         work: impl FnOnce(&mut BlockReplay<'_>) -> Result<T, TraceError>,
     ) -> Result<T, NodeError> {
         let (header, hash) = (&block.block.header, block.hash);
-        self.with_source((header, hash), Reach::Guarded, |source| {
+        self.with_source((header, hash), LookbackPolicy::Guarded, |source| {
             let replay = source.replay(self.home().chain().spec(), (&block.block, hash), Some(senders));
             replay.and_then(|mut replay| work(&mut replay)).map_err(|error| replay_error(header, error))
         })

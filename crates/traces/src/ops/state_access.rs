@@ -23,7 +23,7 @@ use crate::Traces;
 use crate::{trace::check_traceable, trace_source::replay_error};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
-use hearth_home::{ByteSender, JsonWriter, NodeError, Reach};
+use hearth_home::{ByteSender, JsonWriter, LookbackPolicy, NodeError};
 use hearth_primitives::{Account, Changeset, ReadSet, StateReader as _};
 use hearth_tracers::{Cancel, TraceError};
 use std::{
@@ -49,7 +49,7 @@ fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) ->
     let senders = home.senders_of(&stored)?;
     let spec = home.chain().spec();
     home.tell_height(block.header.number, sender);
-    traces.with_source((&block.header, stored.hash), Reach::Guarded, |source| {
+    traces.with_source((&block.header, stored.hash), LookbackPolicy::Guarded, |source| {
         let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let mut prefix = source.executor(spec, environment.clone());

@@ -6,7 +6,7 @@ use crate::{
     trace::{check_traceable, trace_error},
     trace_source::replay_error,
 };
-use hearth_home::{BlockRef, ByteSender, NodeError, Reach};
+use hearth_home::{BlockRef, ByteSender, LookbackPolicy, NodeError};
 use hearth_ledger::StoredBlock;
 use hearth_tracers::{BlockReplay, Limits, Sink, TraceError, TracePlan, profile_block, trace_transaction};
 
@@ -28,7 +28,7 @@ pub fn index_of_transaction(
     let (header, spec) = (&block.block.header, traces.home().chain().spec());
     // An index is bounded, so all of it is kept before it is sent.
     let mut made = Vec::new();
-    traces.with_source((header, block.hash), Reach::Guarded, |source| {
+    traces.with_source((header, block.hash), LookbackPolicy::Guarded, |source| {
         sender.set_origin(source.origin());
         let named = (&block.block, block.hash);
         let before = source.before(index);
@@ -62,7 +62,7 @@ pub fn gas_of_block(
     home.tell_height(block.number(), sender);
     let senders = home.senders_of(&block)?;
     let header = &block.block.header;
-    traces.with_source((header, block.hash), Reach::Guarded, |source| {
+    traces.with_source((header, block.hash), LookbackPolicy::Guarded, |source| {
         sender.set_origin(source.origin());
         let replay = source.replay(home.chain().spec(), (&block.block, block.hash), Some(&senders));
         let done = replay.and_then(|mut replay| profile_block(&mut replay, plan, limits, sender));

@@ -6,7 +6,7 @@ use crate::{
     CallBundle, TraceCall, TraceCallMany,
     trace::{Counted, trace_error},
 };
-use hearth_home::{BlockRef, ByteSender, Home, NodeError, Reach};
+use hearth_home::{BlockRef, ByteSender, Home, LookbackPolicy, NodeError};
 use hearth_primitives::Height;
 use hearth_tracers::{Limits, Sink, TraceError, TracePlan, trace_transaction};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub fn one(
 /// Calls read the state of their block, whatever they do.
 fn admit(home: &Home, height: Height, sender: &ByteSender) -> Result<(), NodeError> {
     home.tell_height(height, sender);
-    home.check_lookback(height, Reach::Guarded)
+    home.check_lookback(height, LookbackPolicy::Guarded)
 }
 
 /// Traces bundles of calls one after the other, each on the changes of the earlier ones. A bundle

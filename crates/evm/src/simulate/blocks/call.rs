@@ -16,7 +16,7 @@ use crate::{
     spec::GAS_PER_BLOB,
     tx_check::check_nonce,
     tx_error::TxError,
-    watch::{StepWatch, Watch},
+    watch::{LimitInspector, RunLimits},
 };
 use revm::context_interface::result::ExecutionResult;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use std::time::Duration;
 pub(super) struct Calls<'w> {
     /// Nonces, fees and balances are checked.
     validation: bool,
-    watch: Watch<'w>,
+    watch: RunLimits<'w>,
     timeout: Duration,
     /// Gas that calls may still use; `None` without a cap.
     gas_left: Option<u64>,
@@ -77,7 +77,7 @@ impl<'w> Calls<'w> {
         let evm = executor.evm();
         evm.ctx.block = env;
         evm.ctx.tx = message.tx_env(chain_id, has_base_fee);
-        let mut hooks = (&mut *logs, (LastStep::default(), StepWatch::new(self.watch)));
+        let mut hooks = (&mut *logs, (LastStep::default(), LimitInspector::new(self.watch)));
         let result = Machine { evm, inspector: &mut hooks, watch: self.watch }.inspect();
         let (_, (last, steps)) = hooks;
         let result = match result {

@@ -141,7 +141,7 @@ proptest! {
 }
 
 #[test]
-fn pages_are_merged_in_the_background_and_known_after_an_opening() {
+fn pages_are_merged_in_the_background_and_found_on_opening() {
     let mut chain = Chain::new(5, 0);
     for n in 0..2000u64 {
         chain.grow(vec![log((n % 250) as u8, &[1])], false);

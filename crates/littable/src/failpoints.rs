@@ -1,10 +1,10 @@
-//! Bugs that tests plant to see that the fault suite finds them, and chance out of a seed, so that
-//! its runs can be repeated. Only with the feature `planted`; without it every question is answered
-//! with no at compile time.
+//! Bugs that tests inject to prove that the fault suite finds them, and seeded randomness, so that
+//! its runs can be repeated. Only with the feature `failpoints`; without it every check is false at
+//! compile time.
 
 /// A bug of the kind that the fault suite is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum InjectedBug {
     /// Segments are not synced by a flush.
     SyncSkipped,
     /// Folders are not synced.
@@ -17,22 +17,22 @@ pub enum Planted {
     FloorAfterUnlink,
 }
 
-#[cfg(feature = "planted")]
+#[cfg(feature = "failpoints")]
 mod on {
-    use super::Planted;
+    use super::InjectedBug;
     use std::cell::Cell;
 
     thread_local! {
-        static BUG: Cell<Option<Planted>> = const { Cell::new(None) };
+        static BUG: Cell<Option<InjectedBug>> = const { Cell::new(None) };
         static CHANCE: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    /// Plants a bug for this thread, or takes it away.
-    pub fn plant(bug: Option<Planted>) {
+    /// Injects a bug into this thread, or removes it.
+    pub fn inject_bug(bug: Option<InjectedBug>) {
         BUG.set(bug);
     }
 
-    /// Draws salts and secrets of this thread out of a seed.
+    /// Draws salts and secrets of this thread from a seed.
     pub fn seed(seed: u64) {
         CHANCE.set(Some(seed));
     }
@@ -44,22 +44,22 @@ mod on {
         Some((next ^ (next >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9))
     }
 
-    pub(crate) fn has(bug: Planted) -> bool {
+    pub(crate) fn has(bug: InjectedBug) -> bool {
         BUG.get() == Some(bug)
     }
 }
 
-#[cfg(feature = "planted")]
+#[cfg(feature = "failpoints")]
 pub(crate) use on::{has, word};
-#[cfg(feature = "planted")]
-pub use on::{plant, seed};
+#[cfg(feature = "failpoints")]
+pub use on::{inject_bug, seed};
 
-#[cfg(not(feature = "planted"))]
-pub(crate) const fn has(_: Planted) -> bool {
+#[cfg(not(feature = "failpoints"))]
+pub(crate) const fn has(_: InjectedBug) -> bool {
     false
 }
 
-#[cfg(not(feature = "planted"))]
+#[cfg(not(feature = "failpoints"))]
 pub(crate) const fn word() -> Option<u64> {
     None
 }

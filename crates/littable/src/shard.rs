@@ -4,9 +4,9 @@ use crate::LittError;
 use crate::cache::FrameKey;
 use crate::codec::decode;
 use crate::ctx::Ctx;
+use crate::failpoints::{InjectedBug, has};
 use crate::format::{FRAME_BYTES, FRAME_HEADER, FrameHeader};
 use crate::keys::{Id, Place};
-use crate::planted::{Planted, has};
 use crate::run::{Covered, Run, raw_len};
 use crate::segment::{OpenSegment, Segment};
 use crate::segments::Segments;
@@ -26,10 +26,10 @@ const MAX_RETRIES: usize = 8;
 
 /// A shard of a table.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Shard {
     pub ctx: Arc<Ctx>,
     pub shard: u8,
-    pub state: RwLock<LaneState>,
+    pub state: RwLock<ShardState>,
     /// Segment that was made ahead. Held while one is made. Taken after the writer, if at all.
     pub next: Mutex<Option<(Segment, Arc<dyn DiskFile>)>>,
     /// Bytes read from files of sealed and open segments, for tests of how much a read touches.
@@ -45,7 +45,7 @@ pub(crate) struct Lane {
 /// The segments and indexes of a shard. Locked for looking up and replacing only, never around
 /// input or output.
 #[derive(Debug, Default)]
-pub(crate) struct LaneState {
+pub(crate) struct ShardState {
     /// Key indexes on disk, the newest first.
     pub runs: Arc<Vec<Arc<Run>>>,
     /// Segments with their keys in memory, ascending; the last one takes what is put.
@@ -77,7 +77,7 @@ impl Hit {
     }
 }
 
-impl LaneState {
+impl ShardState {
     pub fn active(&self) -> &Arc<OpenSegment> {
         self.open.last().expect("a shard has a segment to write to")
     }
@@ -91,8 +91,8 @@ impl LaneState {
     }
 }
 
-impl Lane {
-    pub fn new(ctx: Arc<Ctx>, shard: u8, state: LaneState) -> Self {
+impl Shard {
+    pub fn new(ctx: Arc<Ctx>, shard: u8, state: ShardState) -> Self {
         let zero = AtomicU64::default;
         let (value_bytes_read, value_reads, index_reads) = (zero(), zero(), zero());
         let (state, next) = (RwLock::new(state), Mutex::default());
@@ -159,7 +159,7 @@ impl Lane {
         let raw = u64::from(place.skip) + u64::from(want.start)..u64::from(place.skip) + u64::from(want.end);
         let (first, last) = (raw.start / FRAME_BYTES as u64, (raw.end - 1) / FRAME_BYTES as u64);
         let last_of_span = (u64::from(place.skip) + u64::from(place.len) - 1) / FRAME_BYTES as u64;
-        let source = Source { lane: self, segment, open };
+        let source = FrameSource { lane: self, segment, open };
         let at = source.frames(place, first, last, last_of_span)?;
         // Where the wanted bytes begin in the raw bytes of the frames that are read.
         let from = (raw.start - first * FRAME_BYTES as u64) as usize;
@@ -172,13 +172,13 @@ impl Lane {
 }
 
 /// Where frames are read from.
-struct Source<'a> {
-    lane: &'a Lane,
+struct FrameSource<'a> {
+    lane: &'a Shard,
     segment: &'a Arc<Segment>,
     open: Option<&'a Arc<OpenSegment>>,
 }
 
-impl Source<'_> {
+impl FrameSource<'_> {
     /// The file; counts a read of this many bytes of it.
     fn file(&self, bytes: usize) -> Result<Arc<dyn DiskFile>, LittError> {
         self.count(bytes);
@@ -399,7 +399,7 @@ impl Source<'_> {
         if header.stored_len as usize != stored.len() {
             return bad("length of a frame");
         }
-        match header.is_good(stored) || has(Planted::ChecksumIgnored) {
+        match header.is_good(stored) || has(InjectedBug::ChecksumIgnored) {
             true => Ok(header),
             false => bad("checksum of a frame"),
         }

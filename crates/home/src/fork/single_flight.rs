@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 
 /// The fetches in progress, at most one per executing thread.
 #[derive(Default)]
-pub(super) struct Flights {
+pub(super) struct SingleFlight {
     under_way: Mutex<HashMap<Key, Arc<Flight>>>,
 }
 
@@ -19,22 +19,22 @@ struct Flight {
 }
 
 /// Ends a flight even if its leader panics, so that no thread waits for ever.
-struct Landing<'a> {
-    flights: &'a Flights,
+struct FlightGuard<'a> {
+    single_flight: &'a SingleFlight,
     key: Key,
     flight: Arc<Flight>,
 }
 
-impl Drop for Landing<'_> {
+impl Drop for FlightGuard<'_> {
     fn drop(&mut self) {
         let gave_up = || Err(StateError::Origin("the request was given up by its caller".to_owned()));
         self.flight.landed.lock().get_or_insert_with(gave_up);
-        self.flights.under_way.lock().remove(&self.key);
+        self.single_flight.under_way.lock().remove(&self.key);
         self.flight.changed.notify_all();
     }
 }
 
-impl Flights {
+impl SingleFlight {
     /// Runs `ask`, or waits for the one that runs for the same key. `ask` has a deadline of its
     /// own.
     pub fn join(
@@ -54,7 +54,7 @@ impl Flights {
         let flight = Arc::new(Flight::default());
         under_way.insert(key, flight.clone());
         drop(under_way);
-        let landing = Landing { flights: self, key, flight };
+        let landing = FlightGuard { single_flight: self, key, flight };
         let answer = ask();
         *landing.flight.landed.lock() = Some(answer.clone());
         answer
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn threads_that_need_the_same_ask_once_and_all_get_the_answer() {
-        let (flights, asked) = (Flights::default(), AtomicUsize::new(0));
+        let (single_flight, asked) = (SingleFlight::default(), AtomicUsize::new(0));
         thread::scope(|scope| {
             let ask = || {
-                flights.join(Key::BlockHash(7), || {
+                single_flight.join(Key::BlockHash(7), || {
                     asked.fetch_add(1, SeqCst);
                     thread::sleep(Duration::from_millis(200));
                     Ok(Value::Word(U256::from(9)))
@@ -89,15 +89,15 @@ mod tests {
             }
         });
         assert_eq!(asked.load(SeqCst), 1);
-        assert!(flights.under_way.lock().is_empty());
+        assert!(single_flight.under_way.lock().is_empty());
     }
 
     #[test]
     fn a_failure_reaches_all_who_wait_and_nobody_after_them() {
-        let flights = Flights::default();
-        let failed = flights.join(Key::BlockHash(1), || Err(StateError::Origin("gone".into())));
+        let single_flight = SingleFlight::default();
+        let failed = single_flight.join(Key::BlockHash(1), || Err(StateError::Origin("gone".into())));
         assert_eq!(failed.expect_err("failed").to_string(), "the origin of the fork: gone");
-        let again = flights.join(Key::BlockHash(1), || Ok(Value::Word(U256::ZERO)));
+        let again = single_flight.join(Key::BlockHash(1), || Ok(Value::Word(U256::ZERO)));
         assert_eq!(again.expect("an answer"), Value::Word(U256::ZERO));
     }
 }
