@@ -1,4 +1,4 @@
-// What another process may ask of the node of a home, through the home's folder data/requests.
+// Requests of another process to the node of a home, through the home's folder data/requests.
 import type { BakeRange, BakeReport } from './bake.ts'
 import type { SnapshotInfo } from './db.ts'
 import type { JobResult } from './jobs.ts'

@@ -10,7 +10,7 @@ export interface ByteStream {
    * call at a time.
    */
   next(): Promise<Uint8Array | null>
-  /** Ends the work: nobody wants the rest. Allowed at any time, also after the end. */
+  /** Cancels the work. Allowed at any time, also after the end. */
   cancel(): void
 }
 

@@ -1,4 +1,5 @@
-// Memory of chunks: what was sent is used again, since a new buffer for every chunk keeps the garbage collector busy.
+// Memory of chunks, which is reused after they were sent: a new buffer for every chunk would keep
+// the garbage collector busy.
 
 import { type Body, type ByteStream, type BytesBody, bytesOf, type StreamBody } from './body.ts'
 import type { OpenOptions, ResultStream } from './port.ts'
@@ -38,10 +39,16 @@ export function lend(bytes: number): Buffer {
   return take(CHUNKS).subarray(0, Math.min(bytes, CHUNK_BYTES_MAX))
 }
 
-/** Memory for an answer of one piece of at least so many bytes, not cleared: at most `WHOLE_BYTES_MAX`. */
+/**
+ * Memory for an answer of one piece of at least so many bytes, not cleared: at most
+ * `WHOLE_BYTES_MAX`.
+ */
 export const lendWhole = (bytes: number): Buffer => take(bytes <= CHUNK_BYTES_MAX ? CHUNKS : WHOLES)
 
-/** Gives back the memory of a chunk that nobody reads any more. Any bytes are allowed; those that were not lent here are left alone. */
+/**
+ * Returns the memory of a chunk that is no longer read. Any bytes are allowed; those that this
+ * module did not allocate are ignored.
+ */
 export function giveBack(chunk: Uint8Array): void {
   if (!lent.delete(chunk.buffer)) return
   const spares = chunk.buffer.byteLength === CHUNK_BYTES_MAX ? CHUNKS : WHOLES

@@ -16,7 +16,10 @@ export type CoreFields = { readonly [field: string]: unknown }
 export interface NodeConfig {
   readonly home: string
   readonly mode: Mode
-  /** Whether the home is opened for reading: beside a node that has it, its newest snapshot is read. Goes with `start` alone. */
+  /**
+   * Whether the home is opened for reading: if a node has it open, its newest snapshot is read.
+   * Only with `start`.
+   */
   readonly readOnly?: boolean
   readonly fsync: unknown
   readonly flatkv: CoreFields

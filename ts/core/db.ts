@@ -1,6 +1,8 @@
 // Tasks on the stores of a home, as `hearth db` offers them: what each takes, and its report.
 
-/** Which littable: that of the ledger where there are no roots, or one elsewhere. Paths are absolute. */
+/**
+ * The littable store: that of the ledger if there are no roots, or another one. Paths are absolute.
+ */
 interface Roots {
   readonly roots?: readonly string[] | undefined
 }
@@ -32,7 +34,7 @@ export interface TableList {
   readonly tables: readonly { readonly name: string; readonly keys: number; readonly bytes: number }[]
 }
 
-/** What there is of a table. */
+/** The contents of a table. */
 export interface TableInfo {
   readonly name: string
   readonly shards: number
@@ -116,7 +118,10 @@ export interface StateInfo {
   readonly base: number
   readonly oldestBlock: number
   readonly oldestReceipts: number
-  /** Height of the snapshot that was read, because a node has the home; null where the home itself was read. */
+  /**
+   * Height of the snapshot that was read because a node has the home open; null if the home itself
+   * was read.
+   */
   readonly snapshot: number | null
   readonly snapshots: readonly SnapshotInfo[]
   readonly bytes: { readonly state: number; readonly snapshots: number; readonly wal: number; readonly ledger: number }
@@ -154,7 +159,7 @@ export interface RepairReport {
   readonly lost: { readonly from: number; readonly to: number } | null
   readonly head: StateHead | null
   readonly ledger: LedgerRepair
-  /** Trace capsules that were made again, and blocks without one that reads which cannot have one. */
+  /** Trace capsules that were rebuilt, and blocks without a sound capsule that cannot have one. */
   readonly capsules: { readonly made: number; readonly left: number }
 }
 
@@ -165,7 +170,7 @@ export interface BlockRecord {
   readonly what: 'block' | 'receipts'
 }
 
-/** Records of the ledger that were damaged: those that were written again, and those that stay damaged. */
+/** Damaged records of the ledger: those that were repaired, and those that remain damaged. */
 export interface LedgerRepair {
   readonly restored: readonly BlockRecord[]
   readonly broken: readonly (BlockRecord & { readonly why: string })[]

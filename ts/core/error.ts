@@ -73,7 +73,9 @@ export class CoreError extends Error {
   override name = 'CoreError'
   readonly kind: CoreErrorKind
   readonly data: ErrorData | undefined
-  /** What clients on the network are told in place of the message, which may name files of this machine. */
+  /**
+   * The message for clients on the network, if the plain message may name files of this machine.
+   */
   readonly public: string | undefined
 
   constructor(kind: CoreErrorKind, message: string, data?: ErrorData, publicMessage?: string) {

@@ -1,4 +1,5 @@
-// Traces whose script is functions of this process: what they take and give, over the core's link and its stream of results.
+// Traces whose script consists of functions of this process: their types, and the run over the
+// core's link and its stream of results.
 
 import { HookFailure, type HookLink, runHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
@@ -8,9 +9,15 @@ import type { Hex, ResultStream, StreamOperations } from './port.ts'
 
 /** Bounds of a trace with hooks. */
 export interface HookOptions {
-  /** Ends the trace, which rejects with its reason. It is looked at between slices of about 10 ms. */
+  /**
+   * Ends the trace, which rejects with the signal's reason. It is checked between slices of about
+   * 10 ms.
+   */
   readonly signal?: AbortSignal | undefined
-  /** Time for each transaction, the hooks included; without it there is no bound. A hook that never returns is not ended by it. */
+  /**
+   * Time for each transaction, including the hooks; no bound without it. It does not end a hook
+   * that never returns.
+   */
   readonly timeoutMs?: number | undefined
   /** A JSON value that `setup` gets as text; `{}` without it. */
   readonly config?: unknown
@@ -31,9 +38,10 @@ export type HookedBlock = 'traceBlockByNumber' | 'traceBlockByHash'
 export type HookArguments<Op extends HookedOne | HookedBlock> = Omit<StreamOperations[Op], 'config'>
 
 /**
- * Traces with hooks: real functions with all that they close over, called on this thread for one transaction after the other, `this` being their
- * object. What `result` returns comes back as it is. Rejects with `HookError` where a hook throws, with the signal's reason where that is
- * aborted, else with `CoreError`; with TypeError where the hooks are none.
+ * Traces with hooks: real functions with their closures, called on this thread for one transaction
+ * after the other, with their object as `this`. The value that `result` returns comes back
+ * unchanged. Rejects with `HookError` if a hook throws, with the signal's reason if that is
+ * aborted, otherwise with `CoreError`; with TypeError for invalid hooks.
  */
 export interface TraceWith {
   <T>(
@@ -66,7 +74,7 @@ export class HookError extends CoreError {
 /** No transaction takes a year. */
 const NO_BOUND = '8760h'
 
-/** What stands in place of a script's text: nobody reads it. */
+/** The placeholder for the text of a script; it is not used. */
 const PLACEHOLDER = '{}'
 
 /** The configuration of the trace, for the core. */
@@ -100,7 +108,7 @@ export async function traceOver<T>(
   const cancel = () => stream.cancel()
   signal?.addEventListener('abort', cancel, { once: true })
   const text = streamText(stream)
-  // Where a hook throws nobody asks for it.
+  // If a hook throws, this promise is not awaited.
   text.catch(() => undefined)
   try {
     const results = await runHooks(link, hooks, () => signal?.aborted === true)

@@ -33,8 +33,10 @@ export interface JobProgress {
   /** Blocks executed or written. */
   readonly blocks: number
   readonly gas: number
-  /** Part of the work that is done, of the whole: bytes of input for an import, blocks for an export, bytes of stores for a
-   * task on them. 0 of 0 while it is not known. */
+  /**
+   * The finished part of the work: bytes of input for an import, blocks for an export, bytes of
+   * stores for a task on them. `done` and `total` are 0 while the total is unknown.
+   */
   readonly done: number
   readonly total: number
   /** Height of the last block done. */
@@ -50,7 +52,9 @@ export interface JobResult {
   /** Those of them whose record was damaged and was written again. */
   readonly restored: number
   readonly gas: number
-  /** Nanoseconds that executing took by itself; null where it was not measured (only a recorded block is). */
+  /**
+   * Nanoseconds of the execution itself; null if it was not measured (only a recorded block is).
+   */
   readonly executionNanos: number | null
   readonly head: { readonly height: number; readonly hash: string } | null
   /** Checks that the input made impossible, one sentence each. */
@@ -60,7 +64,10 @@ export interface JobResult {
 /** A job under way. */
 export interface RunningJob<Result = JobResult> {
   progress(): JobProgress
-  /** Rejects with `CoreError`, of the kind `cancelled` after `cancel`; what was done until then stays done. */
+  /**
+   * Rejects with `CoreError`, of the kind `cancelled` after `cancel`; work done until then stays
+   * done.
+   */
   wait(): Promise<Result>
   /** Stops after the block under way. */
   cancel(): void

@@ -1,4 +1,5 @@
-// The errors of a littable of a script: one class for each that carries something to act on, a code for every one.
+// The errors of a littable store of a script: one class for each error with data, and a code for
+// every one.
 
 /** What can go wrong, by code. */
 export const LITTABLE_ERROR_CODES = [

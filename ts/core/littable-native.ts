@@ -1,4 +1,5 @@
-// The littable of scripts over the native module. Keys and values cross as bytes, a batch of an iterator in one piece.
+// The littable stores of scripts over the native module. Keys and values cross as bytes, a batch of
+// an iterator in one piece.
 import * as native from '../../native/index.js'
 import type {
   IterateOptions,
@@ -16,7 +17,7 @@ import { littableErrorFrom } from './littable-error.ts'
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
 
-/** Records that an iterator reads at once, where nothing else is asked for, and at most. */
+/** Records that an iterator reads at once, by default and at most. */
 const BATCH_RECORDS = 256
 const BATCH_RECORDS_MAX = 65_536
 
@@ -87,7 +88,7 @@ class NativeIterator implements LittableIterator {
   constructor(opening: Promise<native.NativeLittIter | Uint8Array | null>, batch: number) {
     this.opening = opening
     this.batch = batch
-    // Whoever never asks for a record never learns of it; that is no failure of the process.
+    // The error does not matter if no record is ever read.
     opening.catch(() => undefined)
   }
 

@@ -1,4 +1,5 @@
-// A littable for scripts: an embedded, write-once store of values by key, used without a node. What it offers; the core is behind it.
+// A littable store for scripts: an embedded, write-once store of values by key, used without a
+// node. This is its interface; the core implements it.
 
 /** How a store is opened. What is left out has the default of littable. */
 export interface LittableStoreOptions {
@@ -84,8 +85,9 @@ export interface IterateOptions {
 }
 
 /**
- * Groups in the order of writing. It holds segments back until it ends, is closed or its lease ends. A damaged record rejects `next` with
- * `CorruptError`; calling `next` again goes on behind it.
+ * Groups in the order of writing. The iterator keeps segments from being deleted until it ends, is
+ * closed or its lease ends. A damaged record rejects `next` with `CorruptError`; the next call of
+ * `next` continues after it.
  */
 export interface LittableIterator extends AsyncIterableIterator<LittableRecord> {
   /** Lets go of what it holds back; `for await` does it by itself. */
@@ -95,7 +97,10 @@ export interface LittableIterator extends AsyncIterableIterator<LittableRecord> 
 /** A table. Everything rejects with `LittableError`. */
 export interface LittableTable {
   readonly name: string
-  /** Puts a group. The same bytes under a key once more are fine, others are a `ConflictError`. Gets see it from then on. */
+  /**
+   * Puts a group. Repeating the same bytes under a key is harmless, other bytes are a
+   * `ConflictError`. Gets see the group from then on.
+   */
   put(group: LittableGroup): Promise<void>
   /** Puts groups in their order, each whole or not at all. */
   putBatch(groups: readonly LittableGroup[]): Promise<void>
@@ -103,7 +108,9 @@ export interface LittableTable {
   get(key: Uint8Array): Promise<Uint8Array | undefined>
   /** The bytes from `start` up to `end`, exclusive; only the frames that they lie in are read. */
   getRange(key: Uint8Array, start: number, end: number): Promise<Uint8Array | undefined>
-  /** The bytes under each of several keys, in their order. Rejects where one of them cannot be read. */
+  /**
+   * The bytes under each of several keys, in their order. Rejects if one of them cannot be read.
+   */
   multiGet(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>
   exists(key: Uint8Array): Promise<boolean>
   /** Makes everything durable that was put before the call. */
@@ -115,7 +122,10 @@ export interface LittableTable {
   /** Lowest number that is kept. */
   floor(): bigint
   iterate(options?: IterateOptions): LittableIterator
-  /** Raises the lowest number that is kept; reads below it are refused from then on, and whole segments go. */
+  /**
+   * Raises the lowest number that is kept; reads below it are refused from then on, and whole
+   * segments are deleted.
+   */
   setFloor(floor: bigint): Promise<void>
   /** Sets how long records are kept at least; undefined for no bound in time. */
   setTtl(ms: number | undefined): Promise<void>
@@ -142,6 +152,9 @@ export interface LittableStore {
   flush(): Promise<void>
   /** Values of the store's instruments, as JSON; see `Core.metricsSnapshot`. */
   metricsSnapshot(): string
-  /** Lets calls under way finish, flushes, and closes the store with everything that was opened from it. */
+  /**
+   * Lets calls in progress finish, flushes, and closes the store with everything that was opened
+   * from it.
+   */
   close(): Promise<void>
 }

@@ -1,4 +1,5 @@
-// The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
+// The port over the Rust core. The only file that names the native module; everything crosses as
+// JSON text and bytes.
 import * as native from '../../native/index.js'
 import { checkHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
@@ -30,10 +31,13 @@ import type {
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
 
-/** What is added to the size of a cached answer whose block is further below the head than traces may look back. */
+/** Added to the size of a cached answer whose block is further below the head than the lookback. */
 const HISTORICAL = 2 ** 40
 
-/** What is added to the size of an answer that is ready where it is one gzip member, and where its block is a historical one. */
+/**
+ * Added to the size of a ready answer if it is one gzip member, and if its block is a historical
+ * one.
+ */
 const READY_PACKED = 2 ** 24
 const READY_HISTORICAL = 2 ** 25
 
@@ -56,20 +60,24 @@ function unwrap(answer: Uint8Array): Uint8Array {
 const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
 
 /**
- * Writes a result to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; `OVER` where it does not. Where it and
- * `tailBytes` behind it do not fit, nothing is written. A negative `gzipOver` wants none in gzip.
+ * Writes a result to `at` in a buffer if it is ready in memory, and returns its number of bytes;
+ * `OVER` if it is not. Nothing is written if the result and the `tailBytes` after it do not fit. A
+ * negative `gzipOver` disables gzip.
  */
 type FindReady = (into: Buffer, at: number, tailBytes: number, gzipOver: number) => number
 
-/** Answers up to this size are given as text, which is sent with its head as one piece, in bytes. */
+/**
+ * Answers up to this size are returned as text, which is sent with its head as one piece; in bytes.
+ */
 const TEXT_BYTES_MAX = 8 * 1024
 
 /** Memory that results are written to until one of them keeps it. */
 let spare: Buffer | undefined
 
 /**
- * What `write` writes to a buffer, as text where it is short; undefined where that is nothing. It gives the bytes that it takes, or `OVER`;
- * where they do not fit, it is asked again with more room.
+ * The bytes that `write` writes to a buffer, as text if they are few; undefined if there are none.
+ * `write` returns the number of bytes, or `OVER`; if they do not fit, it is called again with a
+ * larger buffer.
  */
 function written(write: (into: Buffer) => number): WholeBody | undefined {
   spare ??= lendWhole(CHUNK_BYTES_MAX)
@@ -96,7 +104,7 @@ class Stream implements ResultStream {
   private options: OpenOptions = { head: '', tail: '' }
   private stream: native.NativeStream | undefined
   private cancelled = false
-  /** Who is told once whether the block is far below the head. */
+  /** Called once with whether the block is far below the head. */
   private asker: CoreAsker | undefined
 
   constructor(start: (options: OpenOptions) => native.NativeStream, findReady?: FindReady, asker?: CoreAsker) {
@@ -181,7 +189,7 @@ class Stream implements ResultStream {
     if (rest === OVER || rest + around > WHOLE_BYTES_MAX || stream.packedBytes() !== OVER) return undefined
     const bytes = rest + around > CHUNK_BYTES_MAX ? lendWhole(rest + around) : lend(rest + around)
     let at = bytes.write(head, 0, 'utf8')
-    // Nobody else reads, so all that was waiting is there.
+    // There is no other reader, so all available bytes are read.
     at += stream.read(bytes.subarray(at, at + rest))
     at += bytes.write(tail, at, 'utf8')
     return bytes.subarray(0, at)
@@ -192,7 +200,7 @@ class Stream implements ResultStream {
     if (arrived === undefined) return null
     const [stream, waiting] = arrived
     const chunk = lend(waiting)
-    // Nobody else reads, so all that was waiting is there.
+    // There is no other reader, so all available bytes are read.
     stream.read(chunk)
     return chunk
   }
@@ -203,16 +211,16 @@ class Stream implements ResultStream {
   }
 }
 
-/** How the native module is told how a result is wanted in gzip. */
+/** The gzip options in the form of the native module. */
 const packing = ({ head, tail, gzipOver }: OpenOptions) => (gzipOver === undefined ? undefined : { head, tail, overBytes: gzipOver })
 
 class NativeCore implements Core {
   readonly dev: boolean
   readonly readyTrace: Core['readyTrace']
   private readonly node: native.NativeNode
-  /** Whether there is a trace cache to ask. */
+  /** Whether there is a trace cache. */
   private readonly cache: boolean
-  /** In whose name this object asks; undefined: in nobody's. */
+  /** The client of this object's requests; undefined for none. */
   private readonly asker: CoreAsker | undefined
 
   constructor(node: native.NativeNode, dev: boolean, cache: boolean, asker?: CoreAsker) {
@@ -220,7 +228,7 @@ class NativeCore implements Core {
     this.dev = dev
     this.cache = cache
     this.asker = asker
-    // Objects that ask in a client's name are made for a request each.
+    // Objects for a client are made for each of its requests.
     const isFirst = asker === undefined
     this.readyTrace = cache && isFirst ? (wanted, options) => this.findTrace(wanted, options) : undefined
   }
@@ -250,7 +258,7 @@ class NativeCore implements Core {
     return typeof answer === 'string' ? answer : answer.then(unwrap)
   }
 
-  /** Long work that ends when whoever asks goes. */
+  /** Long work, which ends when its client leaves. */
   private async call(json: string, asker: CoreAsker): Promise<Uint8Array> {
     const ticket = ++tickets
     let isOver = false
@@ -276,7 +284,7 @@ class NativeCore implements Core {
     return new Stream((options) => node.stream(json, packing(options), options.client), this.cache ? findReady : undefined, asker)
   }
 
-  // Made when it is asked for: an object of this class is made for every request that may take long.
+  // Made on first use: an object of this class is made for every request that may take long.
   get traceWith(): TraceWith {
     return ((op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options?: HookOptions) =>
       this.hooked(op, args, hooks, options)) as TraceWith
@@ -312,7 +320,10 @@ class NativeCore implements Core {
   }
 }
 
-/** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). A fork asks its origin through `ask`. */
+/**
+ * Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). A fork reads
+ * its remote node through `ask`.
+ */
 export async function openNode(config: NodeConfig, ask?: AskOrigin): Promise<Core> {
   const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : originDoor(ask))
   if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev', config.bake.enabled === true)
@@ -334,7 +345,10 @@ export const startDbTask = <Task extends keyof DbTasks>(
 export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> =>
   runJob<BakeReport>({ ...base, ...work, job: 'bake', node: JSON.stringify(work.node) })
 
-/** Asks the node that has a home to do something; its report, errors and progress are those of the same work on a home that no node has. */
+/**
+ * Sends a request to the node that has a home open. Its report, errors and progress are those of
+ * the same work on a closed home.
+ */
 export const startAsk = <Kind extends keyof Ask>(base: JobBase, kind: Kind, args: Ask[Kind]['args']): RunningJob<Ask[Kind]['report']> =>
   runJob<Ask[Kind]['report']>({ ...base, job: 'ask', ask: { ...args, do: kind } })
 
@@ -350,7 +364,10 @@ function runJob<Result>(job: object): RunningJob<Result> {
 /** Starts traces of files without a home: lines of JSON, one for each file and configuration. */
 export const startReplay = (job: ReplayJob): ResultStream => new Stream(() => native.startReplay(JSON.stringify(job)))
 
-/** The core's table of instruments, as JSON: an array of `{name, kind, unit, help, labels: [{key, values?}], buckets?}`. */
+/**
+ * The core's table of instruments, as JSON: an array of
+ * `{name, kind, unit, help, labels: [{key, values?}], buckets?}`.
+ */
 export const metricsCatalog = (): string => native.metricsCatalog()
 
 /** An account of the dev chain; its key is published, so it is worth nothing on any other chain. */
@@ -359,6 +376,9 @@ export interface DevAccount {
   readonly privateKey: `0x${string}`
 }
 
-/** The first funded accounts of a dev chain with this phrase; without both, the ten of a chain that nobody said anything of. */
+/**
+ * The first funded accounts of a dev chain with this phrase; without both, the ten of a default
+ * chain.
+ */
 export const devAccounts = (mnemonic?: string, count?: number): readonly DevAccount[] =>
   JSON.parse(native.devAccounts(mnemonic, count)) as DevAccount[]

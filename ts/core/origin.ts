@@ -1,23 +1,23 @@
-// What a fork asks of the chain that it goes on from, and how the core's threads reach who asks.
+// The requests of a fork to its remote node, and how the core's threads reach the fetcher.
 import * as native from '../../native/index.js'
 
 /** One JSON-RPC request: method and parameters. */
 export type OriginRequest = readonly [method: string, params: readonly unknown[]]
 
 /**
- * Asks requests that belong together and resolves to their results, in order. Rejects, with a message for whoever needed them, where one
- * of them has no result within so many milliseconds.
+ * Sends requests that belong together and resolves to their results, in order. Rejects with a
+ * message if one of them has no result within so many milliseconds.
  */
 export type AskOrigin = (requests: readonly OriginRequest[], timeoutMs: number) => Promise<readonly unknown[]>
 
-/** What a core thread asks, as it crosses. */
+/** A request of a core thread in its transferred form. */
 interface Asked {
   readonly id: number
   readonly requests: readonly OriginRequest[]
   readonly timeoutMs: number
 }
 
-/** The door for core threads: they wait at it while `ask` asks. */
+/** The native side of a fetcher: core threads wait while `ask` fetches. */
 export function originDoor(ask: AskOrigin): native.NativeOrigin {
   const door: native.NativeOrigin = new native.NativeOrigin((text: string) => {
     const { id, requests, timeoutMs } = JSON.parse(text) as Asked

@@ -1,4 +1,4 @@
-// What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
+// The interface of the Rust core for all other components. Tests replace it by a fake.
 import type { Body, ByteStream, GzipBody, WholeBody } from './body.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { DevOperations } from './dev-operations.ts'
@@ -67,7 +67,10 @@ export interface Operations extends DevOperations {
   getRawTransactionByIndex: { block: BlockRef; index: Hex }
   /** The header of a new head, of any branch. */
   headNotice: { hash: Hex }
-  /** The logs of one block of any branch, one a line; `removed`: it left the chain, the last one first. */
+  /**
+   * The logs of one block of any branch, one per line; `removed`: it left the chain, the last log
+   * first.
+   */
   blockLogs: { hash: Hex; filter: JsonObject; removed: boolean }
   /** A transaction as it was while it waited, or null. */
   pendingTransaction: { hash: Hex }
@@ -96,7 +99,10 @@ export interface Operations extends DevOperations {
   engineForkchoiceAge: undefined
   /** How the application of CometBFT does: `{connections, height, blockAgeMs, failure}`. */
   consensusStatus: undefined
-  /** Raw transactions in hex that became executable since the last call, each once, up to so many bytes. */
+  /**
+   * Raw transactions in hex that became executable since the last call, each once, up to so many
+   * bytes.
+   */
   consensusReap: { maxBytes: number }
   txpoolStatus: undefined
   txpoolContent: undefined
@@ -153,13 +159,13 @@ export interface CoreLogEntry {
   readonly fields?: Readonly<Record<string, string | number>>
 }
 
-/** Who asks. */
+/** The client of a request. */
 export interface CoreAsker {
   /** Whose the request is: work that waits takes turns by it. */
   readonly address: string
-  /** Calls back when nobody waits any more. */
+  /** Calls back when the client has left. */
   onGone(callback: () => void): void
-  /** Told where a trace is about a block further below the head than traces may look back. */
+  /** Called if a trace is about a block further below the head than the lookback. */
   historical(): void
 }
 
@@ -220,7 +226,10 @@ export interface StreamOperations {
   }
 }
 
-/** What a trace is made from: it was made before anyone asked, from the block's capsule, or from the state of its parent. */
+/**
+ * The source of a trace: computed ahead of requests, from the block's capsule, or from the state of
+ * its parent.
+ */
 export type TraceOrigin = 'baked' | 'capsule' | 'history'
 
 /** How a result is wanted. */
@@ -249,8 +258,8 @@ export interface ResultFacts {
 }
 
 /**
- * The JSON bytes of one result. The work begins with `open`, or with `next` where nobody opens it.
- * Rejections are `CoreError`s.
+ * The JSON bytes of one result. The work begins with `open`, or with the first `next`. Rejections
+ * are `CoreError`s.
  */
 export interface ResultStream extends ByteStream {
   /**
@@ -297,7 +306,10 @@ export interface HomeStatus {
   readonly headHash: Hex
   /** Oldest height with state. */
   readonly oldestState: number
-  /** Height of the snapshot that is read, because another process has the home; the head is that block then. */
+  /**
+   * Height of the snapshot that is read because another process has the home open; the head is that
+   * block then.
+   */
   readonly snapshot: number | null
 }
 
@@ -325,7 +337,10 @@ export type ReadArguments =
 export interface Forking {
   /** Node to fork; the one that is forked already where absent. */
   readonly url: string | undefined
-  /** Block that the fork begins after, as hex; the newest one where absent, or that of the fork where the node is the same. */
+  /**
+   * Block that the fork begins after, as hex; if absent, the newest one, or that of the fork if the
+   * node is the same.
+   */
   readonly block: Hex | undefined
 }
 
@@ -343,8 +358,9 @@ export interface Core {
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
   /**
-   * The answer to a trace that is baked, where it is ready: in the memory of this process or of the system, of a moderate size, and no
-   * error. Over `gzipOver` bytes it is in gzip, where it lies there so. Absent where nothing is baked.
+   * The answer to a baked trace if it is ready: in the memory of this process or of the system, of
+   * a moderate size, and no error. Over `gzipOver` bytes it is in gzip if it is stored so. Absent
+   * if nothing is baked.
    */
   readonly readyTrace?: ((wanted: NamedTrace, options: OpenOptions) => ReadyTrace | undefined) | undefined
   /** Traces with functions of this process. */
@@ -356,20 +372,22 @@ export interface Core {
   /** Where the origin of a fork is read, without what may be secret in its URL; undefined on a chain that is no fork. */
   readonly originUrl?: (() => string | undefined) | undefined
   /**
-   * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
-   * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did
-   * yet, waits if `wait` is set.
+   * Events of chain and pool after the first `after` events since the node was opened, as JSON:
+   * `{next, missed, events}` with events `["added", number, hash]`, `["removed", number, hash]` and
+   * `["transaction", hash]`; `missed` of them are no longer kept. If there are none, it waits for
+   * one if `wait` is set.
    */
   events(after: number, wait: boolean): Promise<Uint8Array>
   /**
-   * Values of the core's instruments at this moment, as JSON: an array of `{name, series}` in the order of the catalogue; a series is
-   * `{labels, value}`, or `{labels, counts, sum, count}` of a histogram, whose counts are not cumulative and end with the one above all bounds.
+   * Values of the core's instruments at this moment, as JSON: an array of `{name, series}` in the
+   * order of the catalogue; a series is `{labels, value}`, or `{labels, counts, sum, count}` of a
+   * histogram, whose counts are not cumulative and end with the one above all bounds.
    */
   metricsSnapshot(): string
   /** What the home holds; undefined once the node is closed. */
   readonly status?: (() => HomeStatus | undefined) | undefined
   /** Takes what operators should read in the log since the last call. */
   takeLog(): readonly CoreLogEntry[]
-  /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */
+  /** Ends the running work and closes every store. Later requests reject with the kind `closed`. */
   close(): Promise<void>
 }

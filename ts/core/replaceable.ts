@@ -3,7 +3,7 @@ import { CoreDecorator } from './decorator.ts'
 import { CoreError } from './error.ts'
 import type { Core, CoreAsker, Operations } from './port.ts'
 
-/** What the core tells of its events. */
+/** The events of the core. */
 interface Page {
   readonly next: number
   readonly missed: number
@@ -33,7 +33,7 @@ export function replaceable(core: Core, whole: Whole): { readonly core: Core; re
   return { core: new ReplaceableCore(place, whole), replace: (next) => replace(place, next) }
 }
 
-/** The core that was there until now. Its events that nobody has read are not told any more. */
+/** The former core. Its unread events are not reported any more. */
 async function replace(place: Place, next: Core): Promise<Core> {
   const last = place.core
   const { next: events } = pageOf(await last.events(Number.MAX_SAFE_INTEGER, false))
@@ -85,7 +85,10 @@ class ReplaceableCore extends CoreDecorator {
     return () => this.whole.originUrl()
   }
 
-  /** A failure of a core that was closed under a request says so; whoever asks again asks the new one. */
+  /**
+   * A failure of a core that was closed during a request reports the replacement; the next attempt
+   * calls the new core.
+   */
   private explain(e: unknown, asked: Core): unknown {
     const isGone = e instanceof CoreError && e.kind === 'closed' && this.place.core !== asked
     return isGone ? new CoreError('execution_failed', 'the chain was replaced by another one during this request: send it again') : e

@@ -1,5 +1,5 @@
-// The core's watchdog over this process: a thread that ends it after SIGTERM or SIGINT where this one does not, and reports stalls of the
-// event loop.
+// The core's watchdog of this process: a thread that ends it after SIGTERM or SIGINT if the main
+// thread does not, and reports stalls of the event loop.
 import * as native from '../../native/index.js'
 
 /** What the watchdog is started with. */
@@ -19,14 +19,17 @@ export interface WatchdogOptions {
   readonly level: 'silent' | 'error' | 'warn' | 'info' | 'debug'
 }
 
-/** Positions of the numbers that this thread writes: `began` is since the last beat, `before` what was begun before it. */
+/**
+ * Positions of the numbers that this thread writes: `began` since the last beat, `before` what had
+ * begun before it.
+ */
 export const CELL = { beats: 0, began: 1, before: 2, phase: 3 } as const
 
 /** What `phase` says; 0 while the node opens. */
 export const PHASE = { serving: 1, closing: 2, closed: 3 } as const
 
 /**
- * Starts the watchdog; gives the numbers that this thread writes to. Throws where there can be none: the process has one, or SIGTERM and
- * SIGINT have no handlers yet. They must keep those.
+ * Starts the watchdog; returns the numbers that this thread writes to. Throws if there can be none:
+ * the process has one, or SIGTERM and SIGINT have no handlers yet. These must stay installed.
  */
 export const startWatchdog = (options: WatchdogOptions): Uint32Array => native.startWatchdog(JSON.stringify(options))

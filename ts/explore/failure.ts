@@ -28,13 +28,17 @@ function roleOf<F>(frame: Failing<F>, call: Failing<F>): Role {
   return own === '0x' ? 'dropped' : 'replaced'
 }
 
-/** The frames that failed, from where the failure arose up to the transaction's own call; none where nothing failed. */
+/**
+ * The frames that failed, from the origin of the failure up to the transaction's own call; none if
+ * nothing failed.
+ */
 export function failureChain<F extends Failing<F>>(top: F): Link<F>[] {
   if (top.error === undefined) return []
   const chain: Link<F>[] = []
   let frame = top
   for (;;) {
-    // A failure comes up from the last call: what failed before it was caught, and execution went on.
+    // A failure comes from the last call: an earlier failed call was caught, and execution
+    // continued.
     const last = frame.calls?.at(-1)
     if (frame.error !== REVERTED || last?.error === undefined) break
     chain.push({ role: roleOf(frame, last), frame })

@@ -26,7 +26,10 @@ function* stacks(tops: readonly Frame[], names: Names): Generator<Stack, void> {
   }
 }
 
-/** Collapsed stacks, as flamegraph.pl and speedscope read them: `a;b;c GAS`, equal stacks together. */
+/**
+ * Collapsed stacks in the format of flamegraph.pl and speedscope: `a;b;c GAS`, equal stacks
+ * together.
+ */
 export function folded(tops: readonly Frame[], names: Names): string {
   const sums = new Map<string, number>()
   for (const { names: stack, gas } of stacks(tops, names)) {
@@ -102,7 +105,7 @@ export function flameSvg(tops: readonly Frame[], names: Names, title: string): s
       `<g><title>${escaped(facts)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${width.toFixed(2)}" height="${ROW - 1}" fill="hsl(${hue(name)} 60% 78%)" stroke="${stroke}"/>` +
         `${label === '' ? '' : `<text x="${(x + 3).toFixed(2)}" y="${y + 13}">${escaped(label)}</text>`}</g>`,
     )
-    // What comes up from calls may be more than the frame has: no frame is wider than the one above it.
+    // The sum of the calls may exceed the frame's own gas: no frame is wider than the one above it.
     const below = frame.calls.reduce((sum, call) => sum + call.gasUsed, 0)
     const scale = width / Math.max(1, frame.gasUsed, below)
     let at = x

@@ -115,7 +115,9 @@ export function transactionText(heading: Heading, top: Frame, names: Names, opti
   return `${parts.join('\n')}\n`
 }
 
-/** Gas by what was called: own gas of frames of one contract and function together, the most first. */
+/**
+ * Gas by called function: own gas of all frames of one contract and function, the largest first.
+ */
 export function gasText(tops: readonly { readonly frames: Iterable<Frame> }[], names: Names, most = 50): string {
   const rows = hotFunctions(
     (function* () {

@@ -1,4 +1,5 @@
-// The tree of calls that callTracer gives with its logs: frames by id, gas of their own, events in their place.
+// The tree of calls from callTracer with logs: frames by id, their own gas, events in their
+// positions.
 
 /** A log of a frame, as callTracer gives it with `withLog`. */
 export interface RawLog {
@@ -93,7 +94,8 @@ function frameOf({ raw, id, depth, calls }: Building): Frame {
     value: raw.value === undefined ? 0n : BigInt(raw.value),
     gas: Number(raw.gas),
     gasUsed,
-    // What a call gives back at its end may be more than what its frame kept: gas is never shown as negative.
+    // The gas that a call returns at its end may exceed the gas that its frame kept, so it is never
+    // shown as negative.
     ownGas: Math.max(0, gasUsed - below),
     input: raw.input,
     output: raw.output ?? '0x',

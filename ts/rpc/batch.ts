@@ -30,7 +30,7 @@ export interface Runner {
   run(entry: Entry): Promise<Outcome> | Outcome
   /** Whether an entry writes: it runs alone, after all before it. */
   writes(entry: Entry): boolean
-  /** Told of this program's own failures. */
+  /** Called with failures of this program itself. */
   report(e: unknown, entry: Entry): void
 }
 
@@ -71,7 +71,7 @@ export class Batch {
     this.runner = runner
   }
 
-  /** Ends the work of entries that nobody waits for any more. */
+  /** Cancels the work of entries that are no longer needed. */
   cancel(): void {
     for (const stream of this.opened) stream.cancel()
   }
@@ -102,7 +102,9 @@ export class Batch {
     return this.full && !isBad(entry.call) ? responseTooLarge() : this.runner.run(entry)
   }
 
-  /** Answers to the entries that need no waiting, up to the first one that does, which runs then. */
+  /**
+   * Answers to the entries that need no waiting, up to the first one that does, which runs then.
+   */
   private atOnce(): string {
     let text = ''
     for (let left = AT_ONCE_MAX; left > 0 && this.running.length === 0 && this.next < this.entries.length; left--) {

@@ -31,8 +31,8 @@ export interface Client {
   /** Whether the transport can carry warnings beside the answer. */
   readonly takesWarnings?: boolean
   /**
-   * Calls back when nobody waits any more; at once if that is so already. May also call back after
-   * the answer was sent.
+   * Calls back when the client has left; at once if it has already. May also call back after the
+   * answer was sent.
    */
   onGone(callback: () => void): void
 }

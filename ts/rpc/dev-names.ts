@@ -1,4 +1,5 @@
-// The methods that anvil 1.7.1 and Hardhat 2.28 have beyond those of every node, by name, and the page that puts ours beside them.
+// The methods that anvil 1.7.1 and Hardhat 2.28 have beyond those of every node, by name, and the
+// page that compares them with those of Hearth.
 import { DEV_METHODS } from './methods/dev/index.ts'
 import { isMethod, METHODS } from './table.ts'
 

@@ -1,4 +1,5 @@
-// The envelope of JSON-RPC 2.0: reading requests with their ids byte for byte, and writing answers around ready bytes.
+// The envelope of JSON-RPC 2.0: parsing requests with their ids byte for byte, and writing answers
+// around finished bytes.
 import { setImmediate } from 'node:timers/promises'
 import { invalidRequest, parseError, type RpcError } from './errors.ts'
 import { NESTING_MAX, type RequestLimits, type Scanned, Scanner } from './scan.ts'
@@ -36,7 +37,10 @@ const BRACE = 0x7d
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Text up to this length cannot be nested too deeply, in UTF-16 units: each level has a bracket at either end. */
+/**
+ * Text up to this length cannot be nested too deeply, in UTF-16 units: each level has a bracket at
+ * either end.
+ */
 const SHALLOW_MAX = 2 * NESTING_MAX
 
 /** The key of an id, in quotes. */
@@ -46,8 +50,9 @@ const ID_KEY = '"id"'
 const isPlain = (id: unknown): id is number => typeof id === 'number' && Number.isSafeInteger(id) && id >= 0 && id < 1e15
 
 /**
- * The raw id of a short request that has one key `id`, a plain number, without a search for it: what most clients send. In text without
- * escapes `"id"` is a key or a value of its own; where it stands once, and the request has an id, it is that one's key.
+ * The raw id of a short request that has one key `id`, a plain number, without a search for it:
+ * most clients send such requests. In text without escapes `"id"` is a key or a whole value; if it
+ * occurs once, and the request has an id, it is that id's key.
  */
 function simpleId(text: string, value: unknown): string | undefined {
   if (!isObject(value) || !isPlain(value.id)) return undefined
@@ -59,10 +64,16 @@ function simpleId(text: string, value: unknown): string | undefined {
   return (after === COMMA || after === BRACE) && text.startsWith(id, from) ? id : undefined
 }
 
-/** An id is a string, a number, a boolean or null, as go-ethereum takes it; the answer to any other one carries null. */
+/**
+ * An id is a string, a number, a boolean or null, as in go-ethereum; the answer to any other id
+ * carries null.
+ */
 const isAnswerable = (id: string | undefined): id is string => id !== undefined && !id.startsWith('{') && !id.startsWith('[')
 
-/** The error of entries that are no requests. One object for all of them: a batch may hold thousands. */
+/**
+ * The error of entries that are no requests. One object for all of them: a batch may have
+ * thousands.
+ */
 const INVALID = Object.freeze(invalidRequest())
 
 function toCall(value: unknown, id: string | undefined): Call | BadCall {
@@ -83,9 +94,10 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Reads a body. Throws `RpcError` -32700 where it is not JSON or is nested too deeply, -32600 for an empty batch, `BatchTooLarge` for a batch
- * beyond the limit, -32005 where it has more values than the limit. Limits are applied before anything is parsed; texts of up to
- * `SHALLOW_MAX` units cost less than looking at them twice.
+ * Parses a body. Throws `RpcError` -32700 if it is not JSON or is nested too deeply, -32600 for an
+ * empty batch, `BatchTooLarge` for a batch beyond the limit, -32005 if it has more values than the
+ * limit. Limits are applied before anything is parsed; texts of up to `SHALLOW_MAX` units cost less
+ * than a second pass.
  */
 export function parseMessage(text: string, limits: RequestLimits): Message {
   let value: unknown
@@ -97,11 +109,15 @@ export function parseMessage(text: string, limits: RequestLimits): Message {
   return messageOf(text, new Scanner(text, limits).scan(), value)
 }
 
-/** Texts of more UTF-16 units are read by `parseInTurns`: looking at a mebibyte takes a few milliseconds, in which nobody else is served. */
+/**
+ * Texts of more UTF-16 units are parsed by `parseInTurns`: a pass over a mebibyte takes a few
+ * milliseconds, in which no other client is served.
+ */
 export const READ_AT_ONCE_MAX = 256 * 1024
 
 /**
- * As `parseMessage`, for a large text: other clients have their turn after each of its steps. `step` is called before each.
+ * Same as `parseMessage`, for a large text: other clients have their turn after each of its steps.
+ * `step` is called before each.
  */
 export async function parseInTurns(text: string, limits: RequestLimits, step: () => void): Promise<Message> {
   await setImmediate()

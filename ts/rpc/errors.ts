@@ -76,7 +76,8 @@ export class RpcError extends Error {
   readonly errorClass: ErrorClass
 
   constructor(code: number, message: string, data?: unknown, errorClass: ErrorClass = 'jsonrpc_error') {
-    // Clients cause these errors, thousands in one batch. A stack would cost more than most answers and says nothing of the client.
+    // Clients cause these errors, thousands in one batch. A stack would cost more than most
+    // answers, and does not describe the client.
     const depth = Error.stackTraceLimit
     Error.stackTraceLimit = 0
     super(message)
@@ -224,7 +225,7 @@ export const jsTracersOff = (): RpcError => new RpcError(CODE.server, 'JavaScrip
 export const makesNoBlocks = (): RpcError =>
   new RpcError(CODE.server, 'this node makes no blocks and forwards transactions to no other node: set evm.forward_url')
 
-/** Why a request did not get an answer of the node that it was forwarded to; the URL is no client's business. */
+/** Why a forwarded request did not get an answer of the other node; the URL is not for clients. */
 const FORWARD_FAILURES: Readonly<Record<ForwardFailure, readonly [code: number, message: string]>> = {
   busy: [CODE.limitExceeded, 'node is busy: evm.forward_max_in_flight requests wait for the node of evm.forward_url'],
   unreachable: [CODE.server, 'the node of evm.forward_url cannot be reached: the request was not sent'],
@@ -325,7 +326,10 @@ export const protocolErrors = (): [RpcError, string][] => [
   [internalError(), 'A defect of this node; its log says more.'],
 ]
 
-/** Any failure of a handler as a JSON-RPC error; a defect of this program is told to `report` and hidden from the client. */
+/**
+ * Any failure of a handler as a JSON-RPC error; `report` gets a defect of this program, which is
+ * hidden from the client.
+ */
 export function toRpcError(e: unknown, report: (e: unknown) => void): RpcError {
   if (e instanceof RpcError) return e
   if (e instanceof CoreError) {

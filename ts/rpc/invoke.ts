@@ -16,7 +16,7 @@ export type Report = (e: unknown, about?: RequestInfo & { readonly id: string | 
 
 /** One request. */
 export interface Invocation extends Request {
-  /** The id as the client wrote it; undefined for a notification, whose result nobody reads. */
+  /** The id as the client wrote it; undefined for a notification, whose result is not sent. */
   readonly id: string | undefined
   /** How the result is wanted. */
   readonly options: OpenOptions

@@ -1,4 +1,5 @@
-// What the dispatcher tells of every request, and to whom. Numbers stand for labels, so that telling costs no object.
+// The dispatcher's measurements of every request, and their receivers. Numbers stand for labels, so
+// that a measurement needs no object.
 
 import type { RpcError } from './errors.ts'
 import { CUT_OFF, outcomeOf, SUCCESS } from './outcome.ts'
@@ -10,7 +11,10 @@ export const CONNECTIONS = ['http', 'websocket'] as const
 /** How a client is connected. */
 export type Connection = (typeof CONNECTIONS)[number]
 
-/** Takes one sample a request. Connections and outcomes are positions in `CONNECTIONS` and `OUTCOMES`, endpoints in `ENDPOINTS`. */
+/**
+ * Records one sample per request. Connections and outcomes are positions in `CONNECTIONS` and
+ * `OUTCOMES`, endpoints in `ENDPOINTS`.
+ */
 export interface RequestMeter {
   /** Milliseconds on a clock that never goes back. */
   now(): number
@@ -23,7 +27,7 @@ export interface RequestMeter {
    * `REDIRECT_FAILURES`.
    */
   redirectFailed(reason: number): void
-  /** A trace was asked for of a block further below the head than traces may look back. */
+  /** A trace was requested of a block further below the head than the lookback. */
   historicalTrace(endpoint: number, connection: number): void
 }
 
@@ -60,7 +64,7 @@ export type RequestInfo = {
   readonly client: string | undefined
 }
 
-/** Who is told of requests that take long, and of what this thread begins. */
+/** Receives requests that take long, and what this thread begins. */
 export interface Watch {
   readonly overMs: number
   /** Its only number is what was begun last, by the positions of `BEGUN_NAMES`. */
@@ -77,7 +81,10 @@ export interface Sender {
   readonly address?: string
 }
 
-/** Values of the label `endpoint`: the names of all methods, `unknown` for other names, `invalid` where no name could be read. */
+/**
+ * Values of the label `endpoint`: the names of all methods, `unknown` for other names, `invalid` if
+ * no name could be parsed.
+ */
 export const ENDPOINTS: readonly string[] = [...METHODS.map((m) => m.name), 'unknown', 'invalid']
 
 const UNKNOWN = METHODS.length
@@ -87,7 +94,10 @@ const numbers = new Map(METHODS.map((m, i) => [m.name, i]))
 /** The endpoint of a request by the name of its method; undefined where none could be read. */
 export const endpointOf = (method: string | undefined): number => (method === undefined ? INVALID : (numbers.get(method) ?? UNKNOWN))
 
-/** What this thread may begin: nothing, reading a request, and from `ENDPOINT_FIRST` on the endpoints. */
+/**
+ * What this thread may begin: nothing, parsing a request, and from `ENDPOINT_FIRST` on the
+ * endpoints.
+ */
 export const BEGUN_NAMES: readonly string[] = ['none', 'reading_request', ...ENDPOINTS]
 
 /** The position of reading a request. */

@@ -1,4 +1,4 @@
-// What a method is: its name, its parameters with their codecs, and a handler that asks the core.
+// A method: its name, its parameters with their codecs, and a handler that calls the core.
 import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
@@ -8,7 +8,10 @@ import type { Redirects } from './redirect.ts'
 import type { Redirect, Submission } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
 
-/** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
+/**
+ * The cost of a method: `read` is a short read, `heavy` executes or searches, `write` changes the
+ * node and keeps its position in a batch.
+ */
 export type Cost = 'read' | 'heavy' | 'write'
 
 /** One positional parameter. */
@@ -64,11 +67,14 @@ export interface Context {
 export interface HandlerContext extends Context {
   /** Filters and subscriptions of the node. */
   readonly follow: Following
-  /** Whose the request is, by address; absent where the method keeps nothing of a client, or the request is this process's own. */
+  /**
+   * The client's address; absent if the method keeps nothing for a client, or the request is this
+   * process's own.
+   */
   readonly client?: string | undefined
   /** Sends a request to the validator of a sender; absent where the request stays here. */
   readonly redirect?: Redirect | undefined
-  /** Takes what is probably a mistake in the request; absent where the client cannot be told. */
+  /** Reports a probable mistake in the request; absent if the client cannot be warned. */
   readonly warn?: ((warning: string) => void) | undefined
 }
 
@@ -102,7 +108,10 @@ export function method<const P extends readonly Param<unknown>[]>(definition: {
   return { name, doc, cost, keeps, params, call: (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
 }
 
-/** Positional parameters through their codecs; the texts of refusal are go-ethereum's, the parameter's name added. */
+/**
+ * Positional parameters through their codecs; refusals have go-ethereum's texts, with the
+ * parameter's name added.
+ */
 export function decodeParams(params: readonly Param<unknown>[], values: unknown): unknown[] {
   if (values !== undefined && values !== null && !Array.isArray(values)) throw invalidParams('non-array args')
   const given: readonly unknown[] = values ?? []

@@ -9,7 +9,7 @@ export interface SyncState {
   readonly highest: number
 }
 
-/** The network of a node. Both reject where it cannot be asked at the moment. */
+/** The network of a node. Both reject if it cannot be queried at the moment. */
 export interface Network {
   readonly peers: () => Promise<number>
   readonly sync: () => Promise<SyncState>

@@ -34,7 +34,7 @@ export const parsed = <T>(bytes: Uint8Array | string): T =>
 /** The JSON of a stream, which must be small. */
 export async function read<T>(stream: ResultStream): Promise<T> {
   const parts: Buffer[] = []
-  // A chunk's memory is given back once the next one is asked for.
+  // A chunk's memory is reused once the next one is requested.
   for (let part = await stream.next(); part !== null; part = await stream.next()) parts.push(Buffer.from(part))
   return parsed<T>(Buffer.concat(parts))
 }
@@ -60,7 +60,10 @@ async function issuance(context: HandlerContext, block: Block): Promise<Record<'
 const receiptsOf = async (core: Core, block: Hex): Promise<readonly Receipt[]> =>
   await readAs<readonly Receipt[]>(core, 'getBlockReceipts', { block })
 
-/** A block without its transactions, with its rewards and its fees, those that are burnt included; null where there is none. */
+/**
+ * A block without its transactions, with its rewards and its fees, including burnt ones; null if
+ * there is none.
+ */
 export async function blockDetails(context: HandlerContext, block: Block | null): Promise<unknown> {
   if (block === null) return null
   const { transactions, ...header } = block
@@ -72,7 +75,9 @@ export async function blockDetails(context: HandlerContext, block: Block | null)
   }
 }
 
-/** One page of a block's transactions and their receipts, without logs; page 0 has the last ones. */
+/**
+ * One page of a block's transactions and their receipts, without logs; page 0 has the last ones.
+ */
 export async function blockTransactions(core: Core, block: Block | null, page: number, pageSize: number): Promise<unknown> {
   if (block === null) return null
   const end = Math.max(0, block.transactions.length - page * pageSize)

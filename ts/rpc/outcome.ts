@@ -1,7 +1,11 @@
-// How a request ended, as metrics tell it: one number for each pair of error class and class of the JSON-RPC code.
+// How a request ended, for metrics: one number for each pair of error class and class of the
+// JSON-RPC code.
 import { ERROR_CLASSES, type ErrorClass, type RpcError } from './errors.ts'
 
-/** Values of the label `jsonrpc_code`: the ranges of the JSON-RPC 2.0 specification, everything else, and no code. */
+/**
+ * Values of the label `jsonrpc_code`: the ranges of the JSON-RPC 2.0 specification, everything
+ * else, and no code.
+ */
 export const CODE_CLASSES = ['', 'spec', 'server', 'other'] as const
 
 /** A value of the label `jsonrpc_code`. */

@@ -1,4 +1,4 @@
-// The configuration of parityTracer as the methods of the namespace ask for it.
+// The configuration of parityTracer for the methods of the namespace.
 import { underRules } from './codec/index.ts'
 import type { HandlerContext } from './method.ts'
 

@@ -30,8 +30,8 @@ function tracerOf(config: unknown): string | undefined {
 }
 
 /**
- * The trace that a request names, where its configuration is the name of a tracer and nothing else;
- * undefined for all else.
+ * The trace that a request names, if its configuration is only the name of a tracer; undefined for
+ * any other request.
  */
 export function namedTrace(method: string, params: unknown): NamedTrace | undefined {
   const of = TRACE_OF[method]

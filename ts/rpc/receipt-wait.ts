@@ -5,7 +5,7 @@ import { readBytes } from '../core/results.ts'
 import { syncTimeout } from './errors.ts'
 import type { Following } from './follow/index.ts'
 
-/** How long is waited where nobody says (go-ethereum's default), in milliseconds. */
+/** Default time of the wait (go-ethereum's), in milliseconds. */
 const WAIT_MS = 20_000
 
 /** Longest wait (go-ethereum's default), in milliseconds. */
@@ -19,7 +19,7 @@ async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
   return bytes.length === 4 && parse(bytes) === null ? undefined : bytes
 }
 
-/** How long is waited for a receipt where the client asks for `timeout`, in milliseconds. */
+/** Time of the wait for a receipt with a client's `timeout`, in milliseconds. */
 export const waitMsOf = (timeout: Hex | undefined): number =>
   timeout === undefined || Number(timeout) === 0 ? WAIT_MS : Math.min(Number(timeout), WAIT_MS_MAX)
 

@@ -1,18 +1,28 @@
-// One pass over the text of a request before it is parsed: applies the limits of nesting, values and batch size, and finds the raw ids.
+// One pass over the text of a request before it is parsed: applies the limits of nesting, values
+// and batch size, and finds the raw ids.
 import { batchTooLarge, limitExceeded, parseError, RpcError } from './errors.ts'
 
 /** Limits that a request must keep before any of it is parsed. */
 export interface RequestLimits {
   /** Most requests in one batch. */
   readonly requests: number
-  /** Most array elements and object members in one message, all levels together; an empty array or object counts as one. No limit if absent. */
+  /**
+   * Most array elements and object members in one message, all levels together; an empty array or
+   * object counts as one. No limit if absent.
+   */
   readonly values?: number
 }
 
-/** Deepest nesting of arrays and objects in a request. Trace configurations need fewer than ten levels. */
+/**
+ * Deepest nesting of arrays and objects in a request. Trace configurations need fewer than ten
+ * levels.
+ */
 export const NESTING_MAX = 128
 
-/** Longest key with escapes that is decoded, in UTF-16 units: `"method"` with every character written as \u0000. */
+/**
+ * Longest key with escapes that is decoded, in UTF-16 units: `"method"` with every character
+ * written as \u0000.
+ */
 const ESCAPED_KEY_MAX = 38
 
 const QUOTE = 0x22
@@ -27,12 +37,18 @@ const CLOSE_BRACE = 0x7d
 /** What the pass stops at. */
 const STRUCTURE = /["[\]{},:]/g
 
-/** Characters that are looked at one by one before a run without structure is searched for its end: a number, a word or white space. */
+/**
+ * Characters that are checked one by one before the end of a run without structure is searched: a
+ * number, a word or white space.
+ */
 const RUN_MAX = 24
 
 const isSpace = (c: number): boolean => c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09
 
-/** The position of the first character that is not white space of JSON; the end of the text where all is. A loop: a regular expression takes twice as long. */
+/**
+ * The position of the first character that is not white space of JSON; the end of the text if all
+ * is. A loop: a regular expression takes twice as long.
+ */
 function behindSpace(text: string, from: number): number {
   let at = from
   while (at < text.length && isSpace(text.charCodeAt(at))) at++
@@ -47,7 +63,10 @@ interface Range {
 
 /** What the pass finds of a message that keeps the limits. */
 export interface Scanned {
-  /** The raw id of each request: of one, or of each entry of a batch; undefined where it has none or is no object. */
+  /**
+   * The raw id of each request: of one, or of each entry of a batch; undefined if it has none or is
+   * no object.
+   */
   readonly ids: readonly (string | undefined)[]
 }
 
@@ -75,9 +94,10 @@ function decoded(json: string): unknown {
 }
 
 /**
- * Reads the structure of a text that may or may not be JSON: brackets, commas, colons and strings. Whether it is JSON is for JSON.parse to
- * say, which runs only on texts that keep the limits. JSON.parse alone would also turn the ids 1.0, 9007199254740993 and "\u0061" into
- * something that the client did not write.
+ * Reads the structure of a text that may or may not be JSON: brackets, commas, colons and strings.
+ * JSON.parse, which runs only on texts within the limits, decides whether it is JSON. JSON.parse by
+ * itself would also turn the ids 1.0, 9007199254740993 and "\u0061" into something that the client
+ * did not write.
  */
 export class Scanner {
   private readonly text: string
@@ -160,7 +180,10 @@ export class Scanner {
     return STRUCTURE.test(this.text) ? STRUCTURE.lastIndex - 1 : this.text.length
   }
 
-  /** The position behind the string whose text begins at `from`; the end of the text where the string has none. */
+  /**
+   * The position after the string whose text begins at `from`; the end of the text if the string
+   * does not end.
+   */
   private stringEnd(from: number): number {
     const { text } = this
     const end = text.length
@@ -227,7 +250,8 @@ export class Scanner {
       const name = range && decoded(this.text.slice(range.from, range.to))
       return typeof name === 'string' && name !== '' ? name : undefined
     })
-    // The text may be no JSON, so an id is answered only where it is one by itself: a string, a number, a boolean or null.
+    // The text may not be JSON, so an id is only answered if it is valid by itself: a string, a
+    // number, a boolean or null.
     const id = this.ids.find((raw) => raw !== undefined)
     const value = id && decoded(id)
     const isValid = value !== undefined && (value === null || typeof value !== 'object')

@@ -34,8 +34,8 @@ export async function orWithoutHistory<T>(byHistory: () => Promise<T>, without: 
 const hex = (n: bigint): Hex => `0x${n.toString(16)}`
 
 /**
- * The first height from which something holds of the chain, and goes on to hold; undefined where it does not hold of the head. Reads a
- * number of states that grows with the logarithm of the height.
+ * The first height from which on `holds` is true of the chain; undefined if it is false at the
+ * head. Reads a number of states that grows with the logarithm of the height.
  */
 export async function firstHeight(core: Core, holds: (block: Hex) => Promise<boolean>): Promise<bigint | undefined> {
   let high = BigInt(await readJson(core, 'blockNumber', undefined))

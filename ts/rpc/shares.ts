@@ -1,17 +1,26 @@
-// How much of something that all clients share one of them may hold, so that none holds the last of it.
+// How much of a shared resource one client may hold, so that no client holds the last of it.
 
-/** What each client holds of one kind of thing. Clients are told apart by address: IPv6 by its first 64 bits. */
+/**
+ * What each client holds of one resource. Clients are distinguished by address: IPv6 by its first
+ * 64 bits.
+ */
 export class Shares {
   /** Most that one client may hold. */
   readonly most: number
   private readonly held = new Map<string, number>()
 
-  /** `limit` is that of all clients together, `share` the part of it that one client may hold, at most 1. `least` is anyone's. */
+  /**
+   * `limit` is that of all clients together, `share` the part of it that one client may hold, at
+   * most 1. Every client may hold `least`.
+   */
   constructor(limit: number, share: number, least = 1) {
     this.most = share >= 1 ? Number.POSITIVE_INFINITY : Math.max(Math.min(least, limit), Math.floor(limit * share))
   }
 
-  /** Takes `count` for a client; false where it would hold more than its share. Work of this process has no client and no share. */
+  /**
+   * Takes `count` for a client; false if it would hold more than its share. Work of this process
+   * has no client and no share.
+   */
   take(client: string | undefined, count = 1): boolean {
     if (client === undefined || this.most === Number.POSITIVE_INFINITY) return true
     const after = (this.held.get(client) ?? 0) + count
@@ -20,7 +29,7 @@ export class Shares {
     return true
   }
 
-  /** Gives back what was taken. */
+  /** Releases `count`. */
   release(client: string | undefined, count = 1): void {
     if (client === undefined || this.most === Number.POSITIVE_INFINITY) return
     const after = (this.held.get(client) ?? 0) - count

@@ -5,7 +5,8 @@ import type { Core, Hex } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
 import { invalidParams } from './errors.ts'
 
-// ox is imported by the first signature only: a node that serves a real chain has no keys, and never loads it.
+// ox is imported by the first signature: a node that serves a real chain has no keys, and never
+// loads it.
 
 /** A signature over a message (EIP-191). */
 export async function signMessage(core: Core, account: Hex, message: Hex): Promise<Uint8Array> {
@@ -15,7 +16,7 @@ export async function signMessage(core: Core, account: Hex, message: Hex): Promi
   return readBytes(core, 'signDigest', { account, digest: getSignPayload(message as `0x${string}`) })
 }
 
-/** Something to sign where nobody will. */
+/** A placeholder digest that is never signed. */
 const ZERO = `0x${'00'.repeat(32)}`
 
 /** Typed data, which some clients send as text. */

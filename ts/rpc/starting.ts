@@ -1,4 +1,5 @@
-// What JSON-RPC answers while the node opens: every request gets the same error, so that clients know to come again.
+// The answer of JSON-RPC while the node opens: every request gets the same error, so that clients
+// know to retry.
 import { EMPTY } from '../core/body.ts'
 import type { Client, Dispatch } from './dispatch.ts'
 import { errorAnswer, type Message, parseMessage } from './envelope.ts'

@@ -6,7 +6,10 @@ import type { Forward, Forwarded } from '../peers/forward.ts'
 import { forwardedError, forwardFailed, makesNoBlocks, ownerSilent } from './errors.ts'
 import { mayHaveIt, type Redirected, type RedirectedMethod } from './redirect.ts'
 
-/** Methods that are forwarded where `evm.forward_url` names a node; eth_getTransactionCount at `pending` alone. */
+/**
+ * Methods that are forwarded if `evm.forward_url` names a node; eth_getTransactionCount only at
+ * `pending`.
+ */
 export const FORWARDED_METHODS = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_getTransactionCount'] as const
 
 /** The name of one of them. */
@@ -16,8 +19,8 @@ export type ForwardedMethod = (typeof FORWARDED_METHODS)[number]
 export const FORWARDED_HEADER = 'x-hearth-forwarded'
 
 /**
- * `pool`: this node makes blocks from what it takes. `refused`: it does not, and there is nowhere to
- * forward to. A function forwards to another node.
+ * `pool`: this node makes blocks from sent transactions. `refused`: it does not, and forwards to no
+ * node. A function forwards to another node.
  */
 export type Submission = 'pool' | 'refused' | Forward
 
@@ -40,14 +43,14 @@ interface Request {
   readonly waitMs?: number
 }
 
-/** Sends a transaction: to the pool by `own`, or to another node. Throws where neither is possible. */
+/** Sends a transaction: to the pool by `own`, or to another node. Throws if neither is possible. */
 export async function submit(submission: Submission, request: Request, own: () => Promise<Uint8Array>): Promise<Uint8Array> {
   if (submission === 'pool') return await own()
   if (submission === 'refused') throw makesNoBlocks()
   return await forward(submission, request)
 }
 
-/** Asks another node. */
+/** Sends a request to another node. */
 export async function forward(ask: Forward, { method, params, waitMs }: Request): Promise<Uint8Array> {
   return resultOf(await ask(method, params, waitMs))
 }

@@ -1,28 +1,38 @@
-// Subscriptions, as methods and transports see them: a method gives a feed or a source, a transport sends what comes.
+// Subscriptions between methods and transports: a method returns a feed or a source, a transport
+// sends the notifications.
 import type { ByteStream } from '../core/body.ts'
 import { CODE, RpcError, serverError } from './errors.ts'
 import type { Listener } from './follow/follower.ts'
 
 /** What a subscription sends as fast as its client takes it. */
 export interface Feed {
-  /** The results of its notifications, one after the other: the next one is asked for when the one before has been sent. */
+  /**
+   * The results of its notifications, one after the other: the next one is requested when the one
+   * before has been sent.
+   */
   readonly results: AsyncGenerator<ByteStream, void>
-  /** Nobody wants more: ends the work under way. */
+  /** Ends the work in progress. */
   readonly cancel: () => void
 }
 
-/** What a subscription sends whenever something happens, whether or not its client keeps up. Gives what ends it. */
+/**
+ * A subscription that sends at each event, whether or not its client keeps up. Returns the function
+ * that ends it.
+ */
 export type Source = (listener: Listener) => Promise<() => void>
 
 /** Where one request of a connection that stays open begins and ends subscriptions. */
 export interface Subscriber {
-  /** Sends what a feed gives as notifications of a namespace, once the request has its answer; the subscription's id. */
+  /**
+   * Sends the results of a feed as notifications of a namespace, once the request has its answer;
+   * returns the subscription's id.
+   */
   subscribe(namespace: string, feed: Feed): string
-  /** Sends what a source tells, as `subscribe` does. */
+  /** Sends the notifications of a source, as `subscribe` does. */
   follow(namespace: string, source: Source): Promise<string>
   /** Ends a subscription of the connection; false where there is none with this id. */
   unsubscribe(id: string): boolean
-  /** Told of failures that are this program's fault. */
+  /** Called with failures that are faults of this program. */
   readonly report: (e: unknown) => void
 }
 
@@ -32,7 +42,7 @@ export function needed(subscriber: Subscriber | undefined): Subscriber {
   return subscriber
 }
 
-/** Ends a subscription of the connection, as its client asked. */
+/** Ends a subscription of the connection on its client's request. */
 export function endSubscription(subscriber: Subscriber | undefined, id: string): Uint8Array {
   if (!needed(subscriber).unsubscribe(id)) throw serverError('subscription not found')
   return Buffer.from('true')

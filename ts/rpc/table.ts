@@ -281,7 +281,7 @@ export const isLegacy = (name: string): boolean => /^chain_/i.test(name)
 /** Whether a name is in the table, served or not. */
 export const isMethod = (name: string): boolean => names.has(name)
 
-/** Namespaces of the development chain: served there whatever is asked for, and nowhere else. */
+/** Namespaces of the development chain, which are always served there, and nowhere else. */
 export const DEV_NAMESPACES: readonly string[] = NAMESPACES_OF_DEV
 
 /** The namespaces of which a node serves methods, of those that it is to serve. */
@@ -291,7 +291,10 @@ export function servedNamespaces(namespaces: readonly string[], dev: boolean): r
   return dev ? [...common, ...DEV_NAMESPACES.filter((name) => known.has(name))] : common
 }
 
-/** The methods of the namespaces that are served, without those that are denied, by name; of `only` these where it is there. */
+/**
+ * The methods of the served namespaces, without denied ones, by name; with `only`, just those of
+ * them.
+ */
 export function methodTable(
   namespaces: readonly string[],
   denied: readonly string[],
@@ -309,7 +312,9 @@ export function methodTable(
   return new Map(METHODS.filter(isServed).map((m) => [m.name, m]))
 }
 
-/** The method of this name in a node's table; throws the error for one that the table does not have. */
+/**
+ * The method of this name in a node's table; throws the error for one that the table does not have.
+ */
 export function servedMethod(table: ReadonlyMap<string, Method>, name: string): Method {
   const method = table.get(name)
   if (method !== undefined) return method

@@ -53,8 +53,8 @@ function failure(block: Hex, hash: Hex | undefined, e: unknown, report: (e: unkn
 }
 
 /**
- * The blocks behind `start` up to `end`; those without transactions are left out, but for the last one. Throws where there are no such
- * blocks, before the feed begins.
+ * The blocks after `start` up to `end`, without those that have no transactions, except for the
+ * last one. Throws if there are no such blocks, before the feed begins.
  */
 export async function traceChainFeed(
   core: Core,

@@ -1,4 +1,5 @@
-// What GET / answers on a port of JSON-RPC: text for a person, and status 200 for health checks of load balancers.
+// The answer to GET / on a port of JSON-RPC: text for a person, and status 200 for health checks of
+// load balancers.
 import type { Settings } from '../config/index.ts'
 
 /** The text for a listener; `metricsUrl` is undefined where metrics are off. */

@@ -3,7 +3,7 @@
 /** Whether an answer is sent as it is or as gzip. */
 export type Encoding = 'identity' | 'gzip'
 
-/** A weight from 0 to 1; one that does not read counts as 0, since it asks for nothing clearly. */
+/** A weight from 0 to 1; an invalid one counts as 0, since it does not clearly accept anything. */
 function weight(parameters: readonly string[]): number {
   for (const parameter of parameters) {
     const found = /^\s*q\s*=\s*(.*?)\s*$/i.exec(parameter)
@@ -48,8 +48,9 @@ function asked(header: string): Asked {
 }
 
 /**
- * The encoding of an answer. gzip where the client accepts it at least as much as identity and the answer is large, or where identity is
- * forbidden; identity everywhere else, also where a client forbids both, since an answer is better than none.
+ * The encoding of an answer: gzip if the client accepts it at least as much as identity and the
+ * answer is large, or if identity is forbidden. Otherwise identity, even if a client forbids both,
+ * since an answer is better than none.
  */
 export function negotiate(header: string | undefined, large: boolean): Encoding {
   if (header === undefined) return 'identity'

@@ -1,4 +1,5 @@
-// What serves HTTP. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes; the other routes are Hono's.
+// Serves HTTP. JSON-RPC reads the raw request and writes the raw response, since bodies and answers
+// are bytes; the other routes are Hono's.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { CoreError } from '../core/error.ts'
@@ -30,10 +31,10 @@ import { WaitingClient } from './waiting.ts'
 export interface AppOptions {
   readonly dispatch: Dispatch
   readonly admission: Admission
-  /** What the listener asks of requests; undefined: nothing. */
+  /** The authentication of the listener; undefined for none. */
   readonly authentication?: Authentication | undefined
   readonly corsOrigins: readonly string[]
-  /** Host names that the node may be asked under, lower case. */
+  /** Allowed host names of the node, lower case. */
   readonly allowedHosts: readonly string[]
   readonly maxBodyBytes: number
   /** Limits of requests, by which a large body may be refused before all of it has come. */
@@ -49,7 +50,7 @@ export interface AppOptions {
   readonly stallMs: number
   /** What GET / answers. */
   readonly about: string
-  /** What probes are told; undefined where the listener has none. */
+  /** The answers to probes; undefined if the listener has none. */
   readonly readiness?: Readiness | undefined
   /** What serves the explorer's pages; undefined where they are off. */
   readonly pages?: RequestListener | undefined
@@ -66,7 +67,7 @@ export interface AppOptions {
 
 const CONTENT_TYPES = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
 
-/** What a client is told that is refused. */
+/** The answer to a refused client. */
 interface Refusal {
   readonly status: number
   readonly type: string
@@ -78,7 +79,9 @@ function refuse(options: AppOptions, request: IncomingMessage, response: ServerR
   refuseWith(options, request, response, { status, type: 'text/plain; charset=utf-8', body: `${message}\n` })
 }
 
-/** A refusal. What the client still sends is read and thrown away, up to a bound, and the connection ends. */
+/**
+ * A refusal. The rest of the request is read and discarded, up to a bound, and the connection ends.
+ */
 function refuseWith({ writeMs }: AppOptions, request: IncomingMessage, response: ServerResponse, { status, type, body }: Refusal): void {
   if (!request.complete) {
     response.setHeader('connection', 'close')
@@ -171,7 +174,10 @@ function acceptedBy({ headers }: IncomingMessage): string | undefined {
 const BUSY = 'server busy'
 const OVER_SHARE = noRoomForClient().message
 
-/** What needs no waiting is done within the event that brings the body's end: promises cost more than short reads. */
+/**
+ * Work without waiting is done within the event of the body's end: promises cost more than short
+ * reads.
+ */
 function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse, barred?: Barred): void {
   const { admission, compression } = options
   const accepted = acceptedBy(request)
@@ -246,7 +252,7 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
   } else if (request.method === 'POST') {
     serveRpc(options, request, response)
   } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
-    // Health checks of load balancers ask for this too.
+    // Health checks of load balancers send this request too.
     response.setHeader('content-type', 'text/plain; charset=utf-8')
     if (options.pages !== undefined) response.appendHeader('vary', 'accept')
     endShort(response, options.writeMs, options.about)
@@ -256,8 +262,8 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
 }
 
 /**
- * What serves the app's requests. JSON-RPC goes straight to the handler of its route: making a web request and a web response for it
- * would cost a fifth of a short answer.
+ * The handler of the app's requests. JSON-RPC goes directly to the handler of its route: a web
+ * request and a web response for it would cost a fifth of a short answer.
  */
 export function createListener(options: AppOptions): RequestListener {
   const root: RequestListener = (request, response) => handle(options, request, response)

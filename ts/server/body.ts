@@ -52,7 +52,10 @@ const CHUNKS_MIN = 4096
 /** Bytes that the chunks of a body with more of them must have on average. */
 const CHUNK_BYTES_MEAN_MIN = 64
 
-/** Chunks of fewer bytes are copied together: each would hold the memory of a whole read of its socket. */
+/**
+ * Chunks of fewer bytes are copied together: each would hold the memory of a whole read of its
+ * socket.
+ */
 const COPIED_BYTES_MAX = 16 * 1024
 
 /** Bytes of the buffers that they are copied to. */

@@ -15,9 +15,8 @@ export function timeouts(settings: Settings): http.ServerOptions {
 }
 
 /**
- * Bounds the connections of a listener, and lets no client have more than its share of them. To be
- * called once all else listens for
- * connections.
+ * Bounds the connections of a listener, and the share of each client. To be called once all other
+ * handlers of connections are installed.
  */
 export function shareConnections(server: Server, settings: Settings, admission: Admission): void {
   server.maxConnections = settings['evm.max_open_connections']

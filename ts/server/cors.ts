@@ -17,11 +17,14 @@ export function isAllowedOrigin(allowed: readonly string[], header: string | und
   return allowed.includes(origin) || (allowed.includes(LOCALHOST) && LOCAL.test(origin))
 }
 
-/** Whether a page comes from the very host and port that it asks; the host was checked before. */
+/** Whether a page comes from the same host and port as its request; the host was checked before. */
 export const isSameHost = (origin: string | undefined, host: string | undefined): boolean =>
   origin !== undefined && host !== undefined && origin.toLowerCase().replace(/^https?:\/\//, '') === host.trim().toLowerCase()
 
-/** Sets the headers that let the page read the answer; true for a preflight, which is answered with 204 and nothing more. */
+/**
+ * Sets the headers that let the page read the answer; true for a preflight, which is answered with
+ * 204 and no body.
+ */
 export function applyCors(allowed: readonly string[], request: IncomingMessage, response: ServerResponse): boolean {
   const { origin } = request.headers
   if (origin !== undefined && isAllowedOrigin(allowed, origin)) {

@@ -1,4 +1,5 @@
-// Counts the bytes of WebSocket frames as they arrive (RFC 6455, section 5.2), before the messages that they are parts of are complete.
+// Counts the bytes of WebSocket frames as they arrive (RFC 6455, section 5.2), before their
+// messages are complete.
 
 const FIN = 0x80
 const OPCODE = 0x0f
@@ -10,7 +11,10 @@ const LENGTH_16 = 126
 const LENGTH_64 = 127
 const MASK_BYTES = 4
 
-/** Follows the frames of one connection. What is wrong with a frame is for the receiver to say: it ends the connection. */
+/**
+ * Follows the frames of one connection. The receiver handles invalid frames: it ends the
+ * connection.
+ */
 export class FrameCounter {
   /** Messages that are complete. */
   messages = 0
@@ -31,7 +35,10 @@ export class FrameCounter {
     return this.isOpen || this.headerAt > 0 || this.left > 0
   }
 
-  /** Takes the next bytes of the connection; the bytes of messages among them, without headers and control frames. */
+  /**
+   * Takes the next bytes of the connection; returns the number of message bytes among them, without
+   * headers and control frames.
+   */
   feed(chunk: Uint8Array): number {
     let bytes = 0
     for (let at = 0; at < chunk.length; ) {

@@ -1,10 +1,11 @@
-// Who waits for bytes that do not come: one timer for all, since a timer for each request costs more than reading most of them.
+// Requests that wait for bytes: one timer for all, since a timer for each would cost more than
+// reading most of them.
 
 /** Something that waits for bytes. */
 export interface Waiter {
   /** When something came last, in milliseconds of `performance.now`. */
   lastMs: number
-  /** Told once that nothing came for too long. */
+  /** Called once if nothing arrived for too long. */
   readonly stalled: () => void
 }
 

@@ -1,5 +1,5 @@
-// What a WebSocket connection receives: bytes are counted as they arrive, complete messages wait for their turn, and a client that sends
-// more than is served is not read for a while.
+// The input of a WebSocket connection: bytes are counted as they arrive, complete messages wait for
+// their turn, and a client that sends more than is served is not read for a while.
 import { isAscii, transcode } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
@@ -37,14 +37,17 @@ const DECODED_AT_ONCE_MAX = 256 * 1024
 
 /** A complete message. */
 interface Message {
-  /** Its text, or the bytes of a large one. Those of a small one are decoded at once: they hold the memory of a whole read of the socket. */
+  /**
+   * Its text, or the bytes of a large one. A small one is decoded at once, because its bytes would
+   * hold the memory of a whole read of the socket.
+   */
   readonly body: string | Buffer
   readonly bytes: number
 }
 
 /**
- * The text of a large message, which is valid UTF-8: `ws` has checked that. By way of UTF-16 it takes a third of the time that `toString` takes
- * for characters beyond ASCII.
+ * The text of a large message, which is valid UTF-8: `ws` has checked that. Through UTF-16 it takes
+ * a third of the time of `toString` for characters beyond ASCII.
  */
 async function decoded(bytes: Buffer): Promise<string> {
   await immediate()
@@ -60,7 +63,7 @@ export class Inbox {
   private readonly rules: InboxRules
   private readonly calls: InboxCalls
   private readonly frames = new FrameCounter()
-  /** Messages that have come and are not served yet: up to a bound, and what one read of the socket or one message is more. */
+  /** Messages that wait to be served: up to a bound, plus one read of the socket or one message. */
   private readonly waiting = new Queue<Message>()
   /** Their size in bytes, with a cost for each. */
   private waitingSize = 0
@@ -121,7 +124,7 @@ export class Inbox {
     }
   }
 
-  /** Keeps the time of the message that is arriving; `begun` says that its first bytes have just come. */
+  /** Keeps the time of the message that is arriving; `begun` is true for its first bytes. */
   private watchArrival(begun: boolean): void {
     const { arrival } = this.rules
     if (!this.frames.unfinished) arrival.end(this.arriving)
@@ -192,7 +195,10 @@ export class Inbox {
     this.pump()
   }
 
-  /** Reading goes on for a while where no more is served: a socket that is not read does not tell that its client has left. */
+  /**
+   * Reading continues for a while after serving stopped: a socket that is not read does not show
+   * that its client has left.
+   */
   private adjustReading(): void {
     const { socket } = this
     const isFull = this.waitingSize > WAITING_MESSAGES_MAX || this.lacking > 0

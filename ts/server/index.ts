@@ -44,13 +44,13 @@ export interface Server {
 
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
 
-/** What the listeners are told beside the settings. */
+/** The inputs of the listeners besides the settings. */
 export interface ServerHooks {
-  /** Told of failures that no client can be told of. */
+  /** Called with failures that do not reach any client. */
   readonly report: (e: unknown) => void
-  /** Told of every WebSocket connection. */
+  /** Called for every WebSocket connection. */
   readonly onConnect?: () => void
-  /** What `/ready` tells; without it there are no probes. */
+  /** The answers of `/ready`; without it there are no probes. */
   readonly readiness?: Readiness
   /** The scrape page; undefined where metrics are off. */
   readonly metricsUrl?: string | undefined

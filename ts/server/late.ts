@@ -1,4 +1,5 @@
-// Listeners whose modules are loaded with the first request that needs them: a start must not wait for what few ask for.
+// Listeners whose modules are loaded with the first request that needs them, so that they do not
+// slow down the start.
 import type { RequestListener } from 'node:http'
 
 /** Loads a listener with its first request. A request that comes while it loads waits. */

@@ -12,21 +12,24 @@ export const TIMEOUT_CHECK_MS_MAX = 1000
 /** How long an idle connection to the metrics page is kept, in milliseconds. */
 export const KEEP_ALIVE_MS = 120_000
 
-/** Bytes of a refused body that are read and thrown away, so that the client gets to see the refusal. */
+/** Bytes of a refused body that are read and discarded, so that the client receives the refusal. */
 export const REFUSED_BODY_BYTES_MAX = 64 * 1024 * 1024
 
 /** How long a scrape that is under way may take once the node stops, in milliseconds. */
 export const STOP_MS_MAX = 5000
 
-/** Bytes of an answer that may wait in a connection before its maker waits too: enough that making and sending overlap. */
+/**
+ * Bytes of an answer that may wait in a connection before its producer waits too: enough that
+ * producing and sending overlap.
+ */
 export const SEND_AHEAD_BYTES = 256 * 1024
 
 /** Connections to the scrape page: more than one or two servers never scrape a node. */
 export const METRICS_CONNECTIONS_MAX = 32
 
 /**
- * Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in bytes. Each
- * message counts as `MESSAGE_COST` more, so that empty ones count too.
+ * Total size of a WebSocket connection's waiting messages beyond which the connection is no longer
+ * read, in bytes. Each message counts as `MESSAGE_COST` more, so that empty ones count too.
  */
 export const WAITING_MESSAGES_MAX = 64 * 1024
 

@@ -6,7 +6,10 @@ import type { FastPath } from './fast-path.ts'
 /** How often a listener that stops looks for connections that have become idle, in milliseconds. */
 const IDLE_CHECK_MS = 20
 
-/** How long a connection that has been taken may go without a request while a listener stops, in milliseconds. */
+/**
+ * How long an accepted connection may stay without a request while a listener stops, in
+ * milliseconds.
+ */
 const SETTLE_MS = 100
 
 /** A port cannot be had: the message says which and why. */
@@ -14,10 +17,15 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
-/** Codes of a host that has no address: no such name (getaddrinfo), or no name server that answers. */
+/**
+ * Codes of a host that has no address: no such name (getaddrinfo), or no name server that answers.
+ */
 const UNKNOWN_HOST_CODES: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME'])
 
-/** Why a port cannot be had, and what helps: the setting of the host stands beside that of the port, under the same name. */
+/**
+ * Why a port is not available, and what helps: the setting of the host has the same name as that of
+ * the port.
+ */
 function refusal(e: NodeJS.ErrnoException, host: string, portSetting: string): string {
   const hostSetting = portSetting.replace(/port$/, 'host')
   const choose = `Choose an address of this machine with --${hostSetting}=ADDRESS: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its networks.`
@@ -27,7 +35,10 @@ function refusal(e: NodeJS.ErrnoException, host: string, portSetting: string): s
   return `${why}. Choose another port with --${portSetting}=PORT.`
 }
 
-/** Listens; resolves to the port. Rejects with `ListenError`, which names the setting that is to be changed: the port's or the host's. */
+/**
+ * Listens; resolves to the port. Rejects with `ListenError`, which names the setting to change:
+ * that of the port or of the host.
+ */
 export function listen(server: net.Server, host: string, port: number, setting: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (e: NodeJS.ErrnoException) => {
@@ -44,8 +55,9 @@ export function listen(server: net.Server, host: string, port: number, setting: 
 export const shownHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
 /**
- * Takes no more connections, lets answers under way finish for at most `withinMs` milliseconds, then closes what is left. A connection that
- * has just been taken may still bring its request; those that bring none for a while are closed.
+ * Accepts no more connections, lets answers in progress finish for at most `withinMs` milliseconds,
+ * then closes the rest. A connection that was just accepted may still bring its request; those that
+ * bring none for a while are closed.
  */
 export const stopListener = (server: http.Server, withinMs: number, fastPath?: FastPath): Promise<void> =>
   new Promise((resolve) => {
@@ -69,12 +81,14 @@ export const stopListener = (server: http.Server, withinMs: number, fastPath?: F
         },
         Math.min(SETTLE_MS, withinMs),
       )
-      // `close` of http.Server would end idle connections at once, so net.Server's closes the port first.
+      // `close` of http.Server would end idle connections at once, so net.Server's closes the port
+      // first.
       net.Server.prototype.close.call(server, () => {
         clearTimeout(timer)
         clearTimeout(settled)
         clearInterval(idle)
-        // Clears http.Server's timer that checks connections, which would keep the server in memory.
+        // Clears http.Server's timer that checks connections, which would keep the server in
+        // memory.
         server.close()
         resolve()
       })

@@ -4,7 +4,7 @@ import type { Scraper } from '../metrics/index.ts'
 import { NotOpen } from './metrics.ts'
 import { addProbes, type Readiness } from './readiness.ts'
 
-/** The app with its routes. Failures are told to `report` and answered with 500. */
+/** The app with its routes. `report` gets failures, which are answered with 500. */
 export function createMetricsApp(scrape: Scraper['scrape'], report: (e: unknown) => void, readiness?: Readiness): Hono {
   const app = new Hono()
   if (readiness !== undefined) addProbes(app, readiness)

@@ -24,7 +24,10 @@ export interface MetricsPlace {
   readonly host: string
   readonly port: number
   readonly setting: string
-  /** Host names that the page may be asked under, lower case; `localhost` alone where absent. Addresses always are allowed. */
+  /**
+   * Allowed host names of the page, lower case; by default only `localhost`. Addresses are always
+   * allowed.
+   */
   readonly allowedHosts?: readonly string[]
 }
 

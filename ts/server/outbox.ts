@@ -1,4 +1,4 @@
-// Notifications that wait for a connection: bounded, whoever is slow.
+// Notifications that wait for a connection, within bounds even for a slow client.
 
 /** What a connection may have waiting. */
 export interface OutboxLimits {
@@ -15,7 +15,10 @@ export class Outbox {
   private bytes = 0
   private over = false
 
-  /** `send` resolves when a notification has left; `overflow` is told once how many will never be sent. */
+  /**
+   * `send` resolves when a notification has left; `overflow` is called once with the number of
+   * those that will never be sent.
+   */
   constructor(limits: OutboxLimits, send: (notification: Uint8Array) => Promise<void>, overflow: (missed: number) => void) {
     this.limits = limits
     this.send = send

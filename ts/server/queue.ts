@@ -1,4 +1,5 @@
-// A queue whose cost per element does not depend on how many wait: Array.shift moves every element of a long array.
+// A queue whose cost per element does not depend on how many wait: Array.shift moves every element
+// of a long array.
 
 /** Free places at the front before the rest is moved there. */
 const GAP_MIN = 64

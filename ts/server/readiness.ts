@@ -1,4 +1,5 @@
-// Whether the node should be sent requests: what probes of load balancers and orchestrators ask.
+// Whether requests should be sent to the node: the answer to probes of load balancers and
+// orchestrators.
 import { statfs } from 'node:fs/promises'
 import type { Hono } from 'hono'
 
@@ -11,7 +12,7 @@ export interface ReadyReport {
   readonly reasons: readonly string[]
 }
 
-/** Longest time that a check may take, in milliseconds; one that takes longer is a reason itself. */
+/** Longest time that a check may take, in milliseconds; a slower check is a reason itself. */
 const CHECK_MS_MAX = 2000
 
 /** Where the node is in its life, and what else speaks against sending it requests. */
@@ -60,7 +61,10 @@ async function within(check: Check): Promise<string | undefined> {
   }
 }
 
-/** The head must not be older than `maxAgeMs` milliseconds; `headTime` gives its timestamp in seconds. */
+/**
+ * The head must not be older than `maxAgeMs` milliseconds; `headTime` gives its timestamp in
+ * seconds.
+ */
 export const headIsYoung =
   (headTime: () => Promise<number>, maxAgeMs: number, now: () => number = Date.now): Check =>
   async () => {
@@ -68,7 +72,10 @@ export const headIsYoung =
     return ageMs > maxAgeMs ? `head is ${Math.round(ageMs / 1000)} s old, over ${maxAgeMs / 1000} s (evm.ready_max_head_age)` : undefined
   }
 
-/** The consensus client must have chosen a head within `maxMs` milliseconds; `age` gives how long ago that was. */
+/**
+ * The consensus client must have chosen a head within `maxMs` milliseconds; `age` is the time since
+ * then.
+ */
 export const isDriven =
   (age: () => Promise<number | undefined>, maxMs: number): Check =>
   async () => {

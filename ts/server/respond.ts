@@ -1,4 +1,5 @@
-// Writes an answer to an HTTP response: whole or streamed, plain or gzip, never faster than the client reads.
+// Writes an answer to an HTTP response: whole or streamed, plain or gzip, never faster than the
+// client reads.
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
@@ -21,13 +22,19 @@ export interface Compression {
 
 const gzip = promisify(zlib.gzip)
 
-/** Says that the answer depends on the encodings that are asked for; it may depend on a web page's origin too. */
+/**
+ * Marks the answer as dependent on the accepted encodings; it may depend on a web page's origin
+ * too.
+ */
 function varies(response: ServerResponse): void {
   if (response.hasHeader('vary')) response.appendHeader('vary', 'accept-encoding')
   else response.setHeader('vary', 'accept-encoding')
 }
 
-/** Bytes up to which an answer is sent as one string: Node joins that to the headers, which costs less than writing two buffers. */
+/**
+ * Bytes up to which an answer is sent as one string: Node joins that to the headers, which costs
+ * less than writing two buffers.
+ */
 const JOINED_BYTES_MAX = 8 * 1024
 
 /** A body as text where it is short; the memory of its bytes is given back then. */
@@ -40,8 +47,8 @@ export function shortText(body: WholeBody): string | undefined {
 }
 
 /**
- * Cuts off a client that takes nothing of what waits for it for `ms` milliseconds. The socket's clock starts anew whenever the system has
- * taken some of it, and runs out in vain while nothing waits.
+ * Cuts off a client that takes none of its waiting bytes for `ms` milliseconds. The socket's clock
+ * restarts whenever the system has taken some of them, and has no effect while none wait.
  */
 export function cutOffAfter(response: ServerResponse, ms: number): void {
   response.setTimeout(ms, () => {
@@ -49,7 +56,10 @@ export function cutOffAfter(response: ServerResponse, ms: number): void {
   })
 }
 
-/** Ends a response with a few words or nothing: a client that asks a thousand times without reading is cut off too. */
+/**
+ * Ends a response with a few words or nothing: a client that sends a thousand requests without
+ * reading is cut off too.
+ */
 export function endShort(response: ServerResponse, writeMs: number, body?: string): void {
   response.end(body)
   if (response.writableLength > 0) cutOffAfter(response, writeMs)
@@ -122,7 +132,10 @@ async function sendGzip(response: ServerResponse, body: WholeBody, level: number
   endWith(response, { kind: 'bytes', bytes: packed }, writeMs)
 }
 
-/** Writes a part and waits until there is room for the next; false once the client is gone, or takes nothing for too long. */
+/**
+ * Writes a part and waits until there is room for the next; false once the client is gone, or takes
+ * nothing for too long.
+ */
 async function write(
   sink: NodeJS.WritableStream,
   part: Uint8Array,
@@ -144,8 +157,9 @@ async function write(
 }
 
 /**
- * Sends an answer in chunks as the core makes them. A client that leaves, or takes nothing for `stallMs` milliseconds, cancels the work;
- * work that fails in the middle destroys the connection, so that the client cannot take a part for the whole.
+ * Sends an answer in chunks as the core makes them. A client that leaves, or takes nothing for
+ * `stallMs` milliseconds, cancels the work; work that fails in the middle destroys the connection,
+ * so that the client cannot take a part for the whole.
  */
 async function sendStream(
   response: ServerResponse,

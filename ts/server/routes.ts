@@ -5,7 +5,10 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
 import { addProbes, type Readiness } from './readiness.ts'
 
-/** What serves the routes; `root` serves JSON-RPC on the raw request and response, since bodies and answers are bytes. */
+/**
+ * The handler of the routes; `root` serves JSON-RPC on the raw request and response, since bodies
+ * and answers are bytes.
+ */
 export function createRoutes(root: RequestListener, readiness: Readiness | undefined): RequestListener {
   const app = new Hono<{ Bindings: HttpBindings }>()
   app.all('/', (c) => {

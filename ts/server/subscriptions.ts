@@ -1,4 +1,5 @@
-// The subscriptions of one connection: each is a feed whose notifications go out one by one, so that a slow client slows the feed down.
+// The subscriptions of one connection: each is a feed whose notifications are sent one by one, so
+// that a slow client slows the feed down.
 import { randomBytes } from 'node:crypto'
 import type { ByteStream, BytesBody, StreamBody } from '../core/body.ts'
 import { WAITING_BYTES_MAX, WAITING_MAX } from '../rpc/follow/limits.ts'
@@ -40,7 +41,7 @@ function notification(namespace: string, id: string, result: ByteStream): ByteSt
   }
 }
 
-/** What a connection sends without being asked each time. */
+/** The notifications of a connection. */
 export class Subscriptions {
   private readonly running = new Map<string, Running>()
   private readonly send: (notification: BytesBody | StreamBody) => Promise<void>
@@ -49,8 +50,9 @@ export class Subscriptions {
   private readonly outbox: Outbox
 
   /**
-   * `send` resolves when a notification has left; `fail` is told of a feed that broke, and ends the connection; `overflow` is told how
-   * many notifications a client missed that did not keep up, and ends the connection too.
+   * `send` resolves when a notification has left; `fail` is called with a feed that broke, and ends
+   * the connection; `overflow` is called with the number of notifications that a slow client
+   * missed, and ends the connection too.
    */
   constructor(
     send: (notification: BytesBody | StreamBody) => Promise<void>,
@@ -71,7 +73,10 @@ export class Subscriptions {
     )
   }
 
-  /** The door for one request; what it begins starts with `begin`, which is to be called when the answer has left. */
+  /**
+   * The subscriber of one request; its feeds start with `begin`, which is to be called when the
+   * answer has been sent.
+   */
   door(): Subscriber & { readonly begin: () => void } {
     const waiting: (() => void)[] = []
     return {
@@ -135,7 +140,10 @@ export class Subscriptions {
     return id
   }
 
-  /** Ends a subscription. What a feed has on its way is sent to its end: other messages could not follow half of one. */
+  /**
+   * Ends a subscription. A notification in progress is sent to its end: other messages cannot
+   * follow half of one.
+   */
   private end(id: string, clientHasGone = false): boolean {
     const running = this.running.get(id)
     if (running === undefined) return false

@@ -1,4 +1,4 @@
-// What a client without a token or JWT is told (RFC 6750, section 3).
+// The answer to a client without a token or JWT (RFC 6750, section 3).
 import { errorAnswer } from '../rpc/envelope.ts'
 import { unauthorized } from '../rpc/errors.ts'
 

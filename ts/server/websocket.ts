@@ -31,11 +31,11 @@ const POLICY = 1008
 export interface WebSocketOptions {
   readonly dispatch: Dispatch
   readonly admission: Admission
-  /** What the listener asks of clients when they connect; undefined: nothing. */
+  /** The authentication of clients when they connect; undefined for none. */
   readonly authentication?: Authentication | undefined
   /** Origins of web pages that may connect, lower case. */
   readonly origins: readonly string[]
-  /** Host names that the node may be asked under, lower case. */
+  /** Allowed host names of the node, lower case. */
   readonly allowedHosts: readonly string[]
   /** A larger message closes the connection with 1009. */
   readonly maxPayloadBytes: number
@@ -43,7 +43,10 @@ export interface WebSocketOptions {
   readonly maxInFlight: number
   /** Ends messages that take too long to arrive. */
   readonly arrival: IdleClock
-  /** How often a client is asked whether it is there, in milliseconds; 0 never. No answer until the next time ends the connection. */
+  /**
+   * The interval of pings, in milliseconds; 0 for none. A client without an answer until the next
+   * ping is cut off.
+   */
   readonly pingMs: number
   /** Time for clients to say goodbye when the node stops, in milliseconds. */
   readonly stopMs: number
@@ -52,7 +55,7 @@ export interface WebSocketOptions {
   /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
   readonly stallMs: number
   readonly report: (e: unknown) => void
-  /** Told of every connection that opens. */
+  /** Called for every connection that opens. */
   readonly onConnect: () => void
 }
 
@@ -78,7 +81,7 @@ class Connection {
   private readonly clients = new Set<WaitingClient>()
   private readonly subscriptions: Subscriptions
   private readonly room: Room
-  /** What the client may not ask for. */
+  /** What the client may not use. */
   private readonly barred: Barred | undefined
 
   constructor(socket: WebSocket, raw: Duplex, address: string, options: WebSocketOptions, barred: Barred | undefined) {
@@ -106,7 +109,7 @@ class Connection {
       this.subscriptions.close()
       for (const client of this.clients) client.leave()
     })
-    // A broken connection closes next; there is nobody to tell.
+    // A broken connection closes next; the error needs no report.
     socket.on('error', () => socket.terminate())
   }
 
@@ -117,7 +120,7 @@ class Connection {
     setTimeout(() => this.socket.terminate(), GOODBYE_MS).unref()
   }
 
-  /** Tells a client that there is no room for its message, and ends the connection. */
+  /** Rejects a message of a client for lack of memory, and ends the connection. */
   private async turnAway(): Promise<void> {
     await this.inTurn(errorBody('null', this.room.isOverShare ? noRoomForClient() : noRoom()))
     this.end(TRY_AGAIN_LATER, 'server busy')
@@ -149,7 +152,7 @@ class Connection {
   }
 
   private async send(body: Body): Promise<void> {
-    // Nobody asked for gzip here.
+    // WebSocket requests never enable gzip.
     if (body.kind === 'gzip') throw new TypeError('an answer in gzip has no place in a WebSocket message')
     if (body.kind !== 'stream') {
       await this.frames(bytesOf(body), true, this.options.writeMs)
@@ -169,7 +172,10 @@ class Connection {
     }
   }
 
-  /** Sends bytes as fragments, so that a client that takes them slowly is told apart from one that takes none; false as for `frame`. */
+  /**
+   * Sends bytes as fragments, so that a slow client is distinguished from one that takes nothing;
+   * false as for `frame`.
+   */
   private async frames(bytes: Uint8Array, last: boolean, stallMs: number): Promise<boolean> {
     for (const [piece, end] of parts(bytes)) {
       if (!(await this.frame(piece, last && end, stallMs))) return false
@@ -177,7 +183,10 @@ class Connection {
     return true
   }
 
-  /** Sends a frame and waits until it has left; false once the client is gone, or has taken nothing for `stallMs` milliseconds. */
+  /**
+   * Sends a frame and waits until it has been sent; false once the client is gone, or has taken
+   * nothing for `stallMs` milliseconds.
+   */
   private frame(bytes: Uint8Array, last: boolean, stallMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.socket.readyState !== this.socket.OPEN) return resolve(false)
@@ -208,7 +217,7 @@ function watch(server: WebSocketServer, pingMs: number): NodeJS.Timeout | undefi
   return timer.unref()
 }
 
-/** What a client that connects may not ask for. */
+/** What a connecting client may not use. */
 function barredOf(request: IncomingMessage, { authentication }: WebSocketOptions): Barred | undefined {
   if (authentication?.namespaces === undefined) return undefined
   const why = authentication.refusal(request.headers.authorization)

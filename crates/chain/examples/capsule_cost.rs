@@ -1,8 +1,10 @@
-//! What trace capsules cost an import: `capsule_cost DIR OUT ROUNDS [BLOCKS]` imports the chain that `generate_chain` wrote
-//! into `DIR`, up to `BLOCKS` blocks of it, with and without capsules in turn, and writes JSON to `OUT`: CPU seconds of the
-//! process for each import, and the bytes of the capsules.
+//! The cost of trace capsules for an import: `capsule_cost DIR OUT ROUNDS [BLOCKS]` imports the
+//! chain that `generate_chain` wrote into `DIR`, up to `BLOCKS` blocks of it, with and without
+//! capsules in turn, and writes JSON to `OUT`: CPU seconds of the process for each import, and the
+//! bytes of the capsules.
 //!
-//! Each round is with, without, without, with; of the two without the difference is what the machine adds by itself.
+//! Each round is with, without, without, with; the difference of the two without capsules is the
+//! noise of the machine.
 
 use alloy_rlp::Decodable as _;
 use hearth_chain::{Chain, ChainOptions};

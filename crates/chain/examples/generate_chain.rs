@@ -1,11 +1,13 @@
-//! Writes the chain that the benches run on: `generate_chain DIR BLOCKS LEAST MOST [ACCOUNTS [equal]]`, the transactions of a
-//! block growing from `LEAST` in the first block to `MOST` in the last. With `ACCOUNTS` the genesis has so many, and they
-//! are those that receive ether and the token.
+//! Writes the chain that the benches run on:
+//! `generate_chain DIR BLOCKS LEAST MOST [ACCOUNTS [equal]]`. The number of transactions per block
+//! grows from `LEAST` in the first block to `MOST` in the last. With `ACCOUNTS` the genesis has so
+//! many accounts, and these receive ether and the token.
 //!
-//! `DIR` gets `genesis.json`, `chain.rlp` and `facts.json` (`{"blocks":…,"transactions":…,"gas":…,"root":…}`). The chain is the same
-//! for the same numbers: no clock and no randomness but a seeded one. Of twenty transactions eight move ether to one of
-//! 50,000 accounts, eight move a token (two storage slots and a log), two call through a contract that calls the token
-//! and two others, one hashes in a loop, one deploys a contract.
+//! `DIR` gets `genesis.json`, `chain.rlp` and `facts.json`
+//! (`{"blocks":…,"transactions":…,"gas":…,"root":…}`). The same numbers give the same chain: it
+//! uses no clock, and only seeded randomness. Of twenty transactions eight move ether to one of
+//! 50,000 accounts, eight move a token (two storage slots and a log), two call through a contract
+//! that calls the token and two others, one hashes in a loop, one deploys a contract.
 
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, SignableTransaction as _, TxEip1559,
@@ -34,7 +36,8 @@ const HOLDERS: u64 = 20_000;
 const TELL_EVERY: u64 = 1_000;
 
 const TOKEN: Address = address!("00000000000000000000000000000000000aaaaa");
-/// `balance[caller] -= amount; balance[to] += amount; log(caller, to, amount)` over calldata `to ‖ amount`.
+/// `balance[caller] -= amount; balance[to] += amount; log(caller, to, amount)` with the calldata
+/// `to ‖ amount`.
 const TOKEN_CODE: &[u8] = &hex!(
     "336000526020600020805460203590039055600035600052602060002080546020350190556020356000526000353360206000a200"
 );

@@ -1,5 +1,6 @@
-//! Writes a home whose blocks hold planted logs, for the bench of the log index: headers, transactions and receipts go
-//! through the ledger as those of executed blocks do, but nothing is executed.
+//! Writes a home whose blocks contain planted logs, for the bench of the log index: headers,
+//! transactions and receipts go through the ledger as those of executed blocks do, but nothing is
+//! executed.
 //!
 //! `generate_logs HOME BLOCKS SEED SEGMENT_BYTES` prints the planted addresses and topics as JSON.
 
@@ -12,7 +13,8 @@ use hearth_primitives::{Block, BlockOutput, Height, Receipt, Transaction};
 use std::error::Error;
 use std::path::Path;
 
-/// Planted sets of each kind: each question of the bench is asked once of each set, so that no cache has the answer.
+/// Planted sets of each kind: each query of the bench runs once for each set, so that no cache has
+/// the answer.
 const SETS: u64 = 24;
 /// Blocks that hold a planted log of a set.
 const HITS: u64 = 100;
@@ -76,7 +78,8 @@ fn planted(kind: Planted, set: u64, random: &mut Random) -> Log {
     Log::new_unchecked(address, topics, Bytes::from_static(&[7; 32]))
 }
 
-/// The planted logs by height, ascending: each set is spread over all blocks, once in each hundredth of them.
+/// The planted logs by height, ascending: each set is spread over all blocks, with one log in each
+/// hundredth of them.
 fn plan(blocks: u64, random: &mut Random) -> Vec<(Height, Planted, u64)> {
     let mut plan = Vec::new();
     for kind in [Planted::Address, Planted::Topic, Planted::Pair] {

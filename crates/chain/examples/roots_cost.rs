@@ -1,10 +1,11 @@
-//! What state roots cost an import: `roots_cost DIR OUT PAIRS BLOCKS` imports the chain that `generate_chain` wrote into `DIR` into
-//! two stores, in turn `BLOCKS` blocks with roots and the same without, `PAIRS` times, and writes JSON to `OUT`: seconds and CPU
-//! seconds of the process for each, both sides, and the last state root.
+//! The cost of state roots for an import: `roots_cost DIR OUT PAIRS BLOCKS` imports the chain that
+//! `generate_chain` wrote into `DIR` into two stores, in turn `BLOCKS` blocks with roots and the
+//! same without, `PAIRS` times, and writes JSON to `OUT`: seconds and CPU seconds of the process
+//! for each, both sides, and the last state root.
 //!
-//! Both recover the senders, execute, check everything that needs no root, append to the ledger and commit. With roots the trie is
-//! brought up to date, its root compared with the header's, and its nodes stored; without, nothing commits to the state. Making the
-//! genesis is not measured.
+//! Both recover the senders, execute, check everything that needs no root, append to the ledger and
+//! commit. With roots the trie is updated, its root compared with the header's, and its nodes
+//! stored; without, nothing commits to the state. Making the genesis is not measured.
 
 use alloy_primitives::B256;
 use alloy_rlp::Decodable as _;

@@ -1,4 +1,4 @@
-//! The last blocks that a home refused, kept in a small file for whoever wants to know why.
+//! The last blocks that a home rejected, kept in a small file for later diagnosis.
 
 use crate::home::write_whole;
 use crate::{Chain, ChainError};
@@ -38,7 +38,7 @@ impl Chain {
         if block.length() > MAX_BAD_BLOCK_BYTES {
             return Ok(());
         }
-        // A file that does not decode is written anew.
+        // A file that does not decode is replaced.
         let others = self.bad_blocks().unwrap_or_default();
         let others = others.iter().filter(|other| other.header.hash_slow() != hash).take(MAX_BAD_BLOCKS - 1);
         let mut bytes = Vec::new();

@@ -1,4 +1,5 @@
-//! Building a block: its header from attributes, its transactions one by one, and the fields that execution gives.
+//! Builds a block: its header from attributes, its transactions one by one, and the fields that
+//! execution determines.
 
 use crate::{Chain, ChainError, fees};
 use alloy_consensus::{
@@ -13,7 +14,7 @@ use hearth_evm::{
 };
 use hearth_primitives::{Block, BlockOutput, Header, StateError, StateReader, Transaction};
 
-/// What whoever asks for a block decides about it.
+/// The attributes of a block that its requester chooses.
 #[derive(Clone, Debug, Default)]
 pub struct BlockAttributes {
     /// Its time, in seconds.
@@ -167,11 +168,11 @@ impl Chain {
         })?)
     }
 
-    /// Executes a block on the state of its parent. The inner error is a transaction that cannot be in it, with its
-    /// hash.
+    /// Executes a block on the state of its parent. The inner error is an invalid transaction, with
+    /// its hash.
     ///
     /// # Errors
-    /// The store's; [`ChainError::Refused`] where what surrounds the transactions fails.
+    /// Those of the store; [`ChainError::Refused`] if the block fails outside of its transactions.
     pub fn draft(
         &self,
         header: Header,
@@ -206,7 +207,8 @@ impl Chain {
     }
 }
 
-/// The gas limit of the block after one with this limit, on the way to a target (go-ethereum's step).
+/// The gas limit of the block after one with this limit, one step closer to a target (go-ethereum's
+/// step).
 pub fn next_gas_limit(parent: u64, target: u64) -> u64 {
     /// A limit moves by less than its 1024th part.
     const BOUND_DIVISOR: u64 = 1024;

@@ -1,4 +1,4 @@
-//! Making a block's trace capsule anew from history.
+//! Rebuilds a block's trace capsule from history.
 
 use crate::{Chain, ChainError};
 use alloy_primitives::B256;
@@ -6,13 +6,15 @@ use hearth_evm::{BlockEnvironment, BlockExecutor};
 use hearth_primitives::TraceCapsule;
 
 impl Chain {
-    /// Executes a canonical block again on the state of its parent and writes its capsule, in place of one that is damaged.
-    /// `false` where nothing was written: the block is not canonical any more, or its capsule reads.
+    /// Executes a canonical block again on the state of its parent and writes its capsule,
+    /// replacing a damaged one. Returns `false` if nothing was written: the block is no longer
+    /// canonical, or its capsule is sound.
     ///
-    /// The record belongs to no commit until the next one: where the process dies before, it is made again.
+    /// The record does not belong to a commit until the next one: if the process dies before, the
+    /// capsule has to be made again.
     ///
     /// # Errors
-    /// The stores'; [`ChainError::Refused`] where the block does not execute.
+    /// Those of the stores; [`ChainError::Refused`] if the block does not execute.
     pub fn make_capsule(&self, hash: &B256) -> Result<bool, ChainError> {
         let Some(block) = self.ledger.block(hash)? else { return Ok(false) };
         let number = block.number();

@@ -56,9 +56,10 @@ impl Default for ChainOptions {
 
 /// A home's chain.
 ///
-/// The state store's head is the *working head*: the block on whose state the next block is executed. Fork choice
-/// gives the *chosen head*. They are the same except in the middle of an import that works on a competing branch;
-/// then the chosen head's hash is kept in a file, and opening such a home moves back to it.
+/// The state store's head is the *working head*: the block on whose state the next block is
+/// executed. Fork choice determines the *chosen head*. They only differ during an import that works
+/// on a competing branch; then a file has the chosen head's hash, and opening such a home moves
+/// back to it.
 ///
 /// All methods may be called from any thread; those that change the chain run one at a time.
 pub struct Chain {
@@ -74,11 +75,12 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Opens the home of a chain that exists.
+    /// Opens the home of an existing chain.
     ///
     /// # Errors
-    /// [`ChainError::NotInitialised`] where the home has no chain, [`ChainError::NewerFormat`],
-    /// [`ChainError::BadHome`], [`ChainError::Genesis`], and what the stores say (locked, damaged, …).
+    /// [`ChainError::NotInitialised`] if the home has no chain, [`ChainError::NewerFormat`],
+    /// [`ChainError::BadHome`], [`ChainError::Genesis`], and errors of the stores (locked, damaged,
+    /// …).
     pub fn open(home: &Path, options: &ChainOptions) -> Result<Self, ChainError> {
         let (paths, file) = described(home)?;
         let spec = rules(&paths, &file)?;
@@ -92,11 +94,12 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Opens a home for reading: as [`Chain::open`] where nobody has it, [`Chain::beside`] where somebody does. The second
-    /// value is the height of the snapshot that is read then.
+    /// Opens a home for reading: as [`Chain::open`] if no process has it open, as [`Chain::beside`]
+    /// otherwise. The second value is the height of the snapshot that is read then.
     ///
     /// # Errors
-    /// As [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`] beside a node that took none yet.
+    /// Those of [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`] if a node has it open
+    /// and took no snapshot so far.
     pub fn open_reading(home: &Path, options: &ChainOptions) -> Result<(Self, Option<Height>), ChainError> {
         match Self::open(home, options) {
             Err(error) if error.home_in_use().is_some() => {
@@ -108,28 +111,31 @@ impl Chain {
         }
     }
 
-    /// Opens a home for reading, beside a node that may have it: the newest snapshot that has `height`, or the newest of
-    /// all, with the ledger as it is now. Its head never moves, and every change is refused.
+    /// Opens a home for reading that a node may have open: the newest snapshot that has `height`,
+    /// or the newest of all, with the current ledger. Its head never moves, and every change is
+    /// refused.
     ///
     /// # Errors
-    /// As [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`].
+    /// Those of [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`].
     pub fn beside(home: &Path, options: &ChainOptions, height: Option<Height>) -> Result<Self, ChainError> {
         let (paths, file) = described(home)?;
         let spec = Arc::new(rules(&paths, &file)?);
         let kv = FlatKv::open_snapshot(state_options(&paths, &file, options), height)?;
         let tables = Ledger::open_read_only(&paths.ledger(), &options.ledger)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
-        // Nothing is merged into an index that nobody may write.
+        // A reader must not merge the index, which it may not write.
         ledger.close();
         let (working, watched, edited) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
         Ok(Self { paths, spec, kv, ledger, file, working, watched, edited, finality })
     }
 
-    /// Opens the home of the chain with this genesis (text of a geth-format file), making it where it is new.
+    /// Opens the home of the chain with this genesis (the text of a geth-format file), making it if
+    /// it is new.
     ///
     /// # Errors
-    /// [`ChainError::Genesis`], [`ChainError::OtherChain`] where the home holds another chain; as [`Chain::open`].
+    /// [`ChainError::Genesis`], [`ChainError::OtherChain`] if the home contains another chain;
+    /// those of [`Chain::open`].
     pub fn create(home: &Path, genesis: &str, options: &ChainOptions) -> Result<Self, ChainError> {
         let paths = HomePaths::new(home);
         let (spec, genesis_block) = parse_genesis(&paths.genesis(), genesis)?;
@@ -180,7 +186,8 @@ impl Chain {
         Ok(chain)
     }
 
-    /// The chain of a home that has data and no description: `describe` writes one, where the data has this genesis.
+    /// The chain of a home that has data but no description: `describe` writes one if the data has
+    /// this genesis.
     fn adopt(
         self,
         base_hash: B256,
@@ -264,7 +271,8 @@ impl Chain {
         &self.ledger
     }
 
-    /// Height of the first state: 0, or N-1 in the home of a recorded block N (which has no block at that height).
+    /// Height of the first state: 0, or N-1 in the home of a recorded block N (which has no block
+    /// at that height).
     pub fn base(&self) -> Height {
         self.file.base
     }
@@ -304,7 +312,8 @@ impl Chain {
         Ok(self.ledger.block(&self.head().hash)?)
     }
 
-    /// The blocks to come have the id of the head, which may have been moved before the home was closed.
+    /// Continues with the chain id of the head, which may have been changed before the home was
+    /// closed.
     fn resume_chain_id(&self) -> Result<(), ChainError> {
         // The block at the base of a fork is another chain's.
         if self.spec.chain_id_moves()

@@ -1,5 +1,6 @@
-//! Committing executed blocks: rows into the tables of the ledger, then one commit of the state store, which names where the tables
-//! end. The commit of the state store is the point at which a block is there; what fails before it leaves nothing behind.
+//! Commits executed blocks: appends rows to the tables of the ledger, then makes one commit of the
+//! state store, which records the ends of the tables. That commit is the point at which a block
+//! exists; a failure before it leaves nothing.
 
 use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
@@ -51,11 +52,11 @@ impl Drop for AppendedRows<'_> {
 }
 
 impl Chain {
-    /// Stores a block that was built and executed on top of the head, with the output of that execution.
-    /// The caller vouches for the block: nothing but its place is checked.
+    /// Stores a block that was built and executed on top of the head, with the output of that
+    /// execution. The caller vouches for the block: only its parent and height are checked.
     ///
     /// # Errors
-    /// The stores', among them [`FlatKvError::Parent`] where the head has moved meanwhile.
+    /// Those of the stores, among them [`FlatKvError::Parent`] if the head has moved meanwhile.
     pub fn commit_built(
         &self,
         block: &Block,
@@ -74,11 +75,12 @@ impl Chain {
         Ok(hash)
     }
 
-    /// As [`Chain::commit_built`], for blocks that follow each other and are stored in one step. None of them may destroy an
-    /// account, and no edit of the state may wait for the first of them. `trie` is the trie after the last one.
+    /// Same as [`Chain::commit_built`], for consecutive blocks that are stored in one step. None of
+    /// them may destroy an account, and there must be no pending edit of the state. `trie` is the
+    /// trie after the last one.
     ///
     /// # Errors
-    /// As [`Chain::commit_built`].
+    /// Those of [`Chain::commit_built`].
     pub(crate) fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
         let Some(first) = run.first() else { return Ok(()) };
         let working = &mut *self.working.lock();
@@ -188,7 +190,8 @@ impl Chain {
             edits.committed();
         }
         rows.keep();
-        // The block is committed: capsules that are not forgotten now are forgotten after the next one.
+        // The block is committed: capsules that cannot be deleted now are deleted after the next
+        // block.
         let _ = self.ledger.forget_capsules(height);
         self.watched.committed(height, hash, capsule.as_ref());
         Ok(())

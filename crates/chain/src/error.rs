@@ -108,7 +108,7 @@ pub enum ChainError {
         /// What was given.
         given: String,
     },
-    /// The home began as a fork, and nobody says what it is a fork of.
+    /// The home began as a fork, and its origin was not given.
     #[error("{home} is a fork of another chain: give its origin with `hearth dev --fork-url URL`", home = home.display())]
     ForkWithoutOrigin {
         /// The home.
@@ -125,7 +125,7 @@ pub enum ChainError {
     /// A height that a store cannot be taken back to. Nothing was changed.
     #[error("the chain cannot be taken back to height {to}: the {store}: {why}")]
     CannotReach {
-        /// Height asked for.
+        /// The requested height.
         to: Height,
         /// The store that cannot.
         store: &'static str,
@@ -168,7 +168,7 @@ pub enum ChainError {
     /// A block that is not known.
     #[error("block {0} is not known")]
     UnknownBlock(B256),
-    /// A branch that is too long to be executed in memory, or a head too far away to be taken back to.
+    /// A branch that is too long to be executed in memory, or a head too far away to unwind to.
     #[error("more than {limit} blocks lie between the block and the canonical chain")]
     BranchTooLong {
         /// Most blocks.
@@ -248,9 +248,9 @@ pub enum ChainError {
     /// A range of blocks that the chain does not have.
     #[error("blocks {from} to {to} are not there: this chain has blocks {first} to {last}")]
     NoSuchRange {
-        /// First block asked for.
+        /// The first requested block.
         from: Height,
-        /// Last block asked for.
+        /// The last requested block.
         to: Height,
         /// First block of the chain.
         first: Height,
@@ -275,8 +275,8 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// The lock that a process has which has the home open, where that is the error: a home has a lock for each of
-    /// its stores.
+    /// The lock held by the process that has the home open, if that is the error: a home has a lock
+    /// for each of its stores.
     pub fn home_in_use(&self) -> Option<&LockError> {
         match self {
             Self::Store(FlatKvError::Locked(lock)) => Some(lock),

@@ -28,11 +28,12 @@ pub struct ExportReport {
 }
 
 impl Chain {
-    /// Writes canonical blocks as a row of RLP blocks, the form of `geth export`. `report` is told the blocks and
-    /// bytes written after each block and the number of blocks in all.
+    /// Writes canonical blocks as a sequence of RLP blocks, the form of `geth export`. `report`
+    /// gets the blocks and bytes written after each block, and the number of blocks in all.
     ///
     /// # Errors
-    /// [`ChainError::NoSuchRange`], [`ChainError::Io`] with `path`, [`ChainError::Cancelled`], the ledger's.
+    /// [`ChainError::NoSuchRange`], [`ChainError::Io`] with `path`, [`ChainError::Cancelled`],
+    /// those of the ledger.
     pub fn export(
         &self,
         range: &ExportRange,

@@ -11,7 +11,8 @@ pub fn blob_base_fee(spec: &ChainSpec, header: &Header) -> Option<u128> {
     Some(spec.blob_params(header.timestamp)?.blob_base_fee(excess))
 }
 
-/// Price of blob gas in the block after `parent`, in wei, if it comes at `timestamp`; `None` before Cancun.
+/// Price of blob gas in the block after `parent`, in wei, if it comes at `timestamp`; `None` before
+/// Cancun.
 pub fn next_blob_base_fee(spec: &ChainSpec, parent: &Header, timestamp: u64) -> Option<u128> {
     let excess = next_excess_blob_gas(spec, timestamp, parent)?;
     Some(spec.blob_params(timestamp)?.blob_base_fee(excess))

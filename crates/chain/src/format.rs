@@ -2,11 +2,12 @@
 //!
 //! | format | what is new |
 //! |---|---|
-//! | 1 | no such file; `config/chain.json` alone |
+//! | 1 | no such file; only `config/chain.json` |
 //! | 2 | rows of native modules and the oldest height in the state store's log; heights up to which history was pruned |
-//! | 3 | a table of trace capsules, whose end is in the state store's log beside those of blocks and receipts |
+//! | 3 | a table of trace capsules, whose end is in the state store's log next to those of blocks and receipts |
 //!
-//! Opening a home of an older format makes it one of the newest: the stores read what is there, and write what is new.
+//! Opening a home of an older format upgrades it to the newest: the stores read the existing data,
+//! and write the new.
 
 use crate::home::{HomePaths, write_lasting};
 use crate::{ChainError, HOME_FORMAT};

@@ -1,4 +1,5 @@
-//! What a home says about itself: `config/chain.json` beside the genesis file, and where its stores lie.
+//! A home's description of itself: `config/chain.json` and the genesis file, and the locations of
+//! its stores.
 
 use crate::ChainError;
 use alloy_primitives::B256;
@@ -97,7 +98,8 @@ pub enum RulesFrom {
     Genesis,
     /// Ethereum mainnet's, built in.
     Mainnet,
-    /// `config/genesis.json`; the first state is that of another chain's block, of which only that is here that was changed.
+    /// `config/genesis.json`; the first state is that of another chain's block, of which the home
+    /// only contains changed parts.
     Fork,
 }
 

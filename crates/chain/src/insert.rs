@@ -50,7 +50,7 @@ impl From<Block> for Prepared {
 pub(crate) struct Working {
     /// The chosen head where it is not the working head.
     chosen: Option<B256>,
-    /// The chosen head that watchers were told of last.
+    /// The chosen head that watchers were last notified of.
     pub(crate) announced: Option<Head>,
 }
 
@@ -70,15 +70,15 @@ struct Contender {
 }
 
 impl Chain {
-    /// Executes, verifies and stores a block whose parent is known, and lets fork choice decide on the head.
-    /// A block that is known already is harmless.
+    /// Executes, verifies and stores a block whose parent is known, and lets fork choice decide on
+    /// the head. A known block is harmless.
     ///
-    /// Fork choice: before the merge the highest total difficulty, where the head that is there wins a tie;
-    /// afterwards the last valid block given that is no ancestor of the head.
+    /// Fork choice: before the merge the highest total difficulty, where the existing head wins a
+    /// tie; afterwards the last valid block given that is no ancestor of the head.
     ///
     /// # Errors
-    /// [`ChainError::UnknownParent`], [`ChainError::Refused`] with the field that differs, and the stores' errors.
-    /// Nothing of a refused block is kept.
+    /// [`ChainError::UnknownParent`], [`ChainError::Refused`] with the field that differs, and
+    /// errors of the stores. Nothing of a rejected block is kept.
     pub fn insert_block(&self, block: Block) -> Result<Inserted, ChainError> {
         let working = &mut *self.working.lock();
         self.note_head(working);
@@ -91,7 +91,8 @@ impl Chain {
     /// Makes a known block of any branch the head. Blocks above it stay in the ledger.
     ///
     /// # Errors
-    /// [`ChainError::UnknownBlock`]; [`FlatKvError::UnwindTarget`] where history does not reach back to the branch.
+    /// [`ChainError::UnknownBlock`]; [`FlatKvError::UnwindTarget`] if history does not reach back
+    /// to the branch.
     pub fn set_head(&self, hash: &B256) -> Result<(), ChainError> {
         let working = &mut *self.working.lock();
         if !self.ledger.has_block(hash) && self.kv.head().map(|h| h.hash) != Some(*hash) {
@@ -104,11 +105,12 @@ impl Chain {
         settled
     }
 
-    /// As [`Chain::insert_block`], but the head stays where the block was executed: what an import does between two
-    /// blocks, and what it leaves where the process dies then. [`Chain::open`] and every other change settle it.
+    /// Same as [`Chain::insert_block`], but the head stays where the block was executed: the
+    /// situation of an import between two blocks, and after a crash there. [`Chain::open`] and
+    /// every other change settle it.
     ///
     /// # Errors
-    /// As [`Chain::insert_block`].
+    /// Those of [`Chain::insert_block`].
     #[doc(hidden)]
     pub fn insert_unsettled(&self, block: Block) -> Result<Inserted, ChainError> {
         self.insert_lazily(&mut self.working.lock(), block.into())
@@ -130,8 +132,8 @@ impl Chain {
         self.set_head(&hash)
     }
 
-    /// As [`Chain::insert_block`], but the working head may stay on a branch that is not chosen until
-    /// [`Chain::settle`].
+    /// Same as [`Chain::insert_block`], but the working head may stay on a branch that is not
+    /// chosen until [`Chain::settle`].
     pub(crate) fn insert_lazily(
         &self,
         working: &mut Working,
@@ -198,7 +200,7 @@ impl Chain {
         self.ledger.block(&parent)?.ok_or(ChainError::UnknownParent { number, hash, parent })
     }
 
-    /// Lets fork choice look at a block that is known already: it may have been given before another branch.
+    /// Applies fork choice to a known block: it may have been given before another branch.
     fn reconsider(&self, working: &mut Working, hash: &B256) -> Result<(), ChainError> {
         let chosen = working.chosen.unwrap_or(self.head().hash);
         let Some(block) = self.ledger.block(hash)? else { return Ok(()) };
@@ -254,7 +256,7 @@ impl Chain {
         validate_body(&self.spec, block, &Family(self))
     }
 
-    /// Notes on disk that the chosen head is the one that is the working head now: the working head is going to leave it.
+    /// Records on disk that the chosen head is the current working head, which is about to move.
     pub(crate) fn keep_chosen(&self, working: &mut Working) -> Result<(), ChainError> {
         if working.chosen.is_none() {
             let chosen = self.head().hash;
@@ -280,8 +282,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Moves the working head to a block of any branch: unwinds to the common ancestor and executes the branch's
-    /// stored blocks again.
+    /// Moves the working head to a block of any branch: unwinds to the common ancestor and executes
+    /// the branch's stored blocks again.
     fn move_to(&self, working: &mut Working, target: B256) -> Result<(), ChainError> {
         let head = self.head();
         if head.hash == target {
@@ -346,8 +348,8 @@ impl Chain {
         Ok(output.gas_used)
     }
 
-    /// Executes a block on the state of its parent and checks everything that execution gives against its header, the state
-    /// root by `trie`, which is the trie of that state.
+    /// Executes a block on the state of its parent and checks every header field that execution
+    /// determines, including the state root by `trie`, which is the trie of the parent's state.
     pub(crate) fn run_block(
         &self,
         block: &Block,

@@ -1,8 +1,9 @@
-//! A home's chain: its rules, state and ledger together; where its blocks come from.
+//! A home's chain: its rules, state and ledger together, and the sources of its blocks.
 //!
-//! [`Chain`] opens and creates homes, executes, verifies and stores blocks of any branch, and chooses the head.
-//! Beside it: block files and recorded blocks ([`import`]), [`Chain::export`], the transaction pool ([`pool`]), fees
-//! ([`fees`]) and the development chain ([`dev`]).
+//! [`Chain`] opens and creates homes, executes, verifies and stores blocks of any branch, and
+//! chooses the head. Further parts: block files and recorded blocks ([`import`]),
+//! [`Chain::export`], the transaction pool ([`pool`]), fees ([`fees`]) and the development chain
+//! ([`dev`]).
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -4,7 +4,8 @@ use hearth_flatkv::{DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT
 use hearth_primitives::Origin;
 use std::sync::Arc;
 
-/// What the store's own [`Options`] say, without what the home says. The default has no limits but that of memory.
+/// The part of the store's own [`Options`] that does not come from the home. The default has no
+/// limits except memory.
 #[derive(Clone, Debug)]
 pub struct StateOptions {
     /// Memory that the store takes, in bytes.
@@ -23,7 +24,8 @@ pub struct StateOptions {
     pub max_open_files: i32,
     /// Whether RocksDB's internals are among the metrics.
     pub kvdb_metrics: bool,
-    /// What a home that began as a fork is a fork of. All of its history is kept: it says what is not the origin's any more.
+    /// The origin of a home that began as a fork. All of its history is kept: it records which
+    /// values are no longer the origin's.
     pub origin: Option<Arc<dyn Origin>>,
 }
 

@@ -1,4 +1,4 @@
-//! Telling whoever wants to know of every block that is committed or taken back, and of every move of the head.
+//! Notifies watchers of every block that is committed or unwound, and of every move of the head.
 
 use crate::{Chain, ChainError, insert::Working};
 use alloy_primitives::B256;
@@ -22,7 +22,7 @@ pub struct AddedBlock {
     pub transactions: usize,
 }
 
-/// Someone who wants to know how the chain changes. Called on the thread that changes it, right after each change: it
+/// Receives changes of the chain. Called on the thread that changes it, right after each change: it
 /// must not wait, and must not change the chain.
 pub trait ChainWatcher: Send + Sync {
     /// A block was committed at this height; with its capsule, where it has one.
@@ -31,8 +31,8 @@ pub trait ChainWatcher: Send + Sync {
     /// The blocks above a height were taken back.
     fn unwound(&self, _to: Height) {}
 
-    /// The chosen head moved: `removed` left the chain, the last block first; `added` joined it, the first one first.
-    /// Work on a branch that is not chosen is not told.
+    /// The chosen head moved: `removed` left the chain, the last block first; `added` joined it,
+    /// the first one first. Work on a branch that is not chosen is not reported.
     fn head_moved(&self, _removed: &[BlockPlace], _added: &[AddedBlock]) {}
 
     /// The chosen head moved, and which blocks left or joined could not be read.
@@ -63,7 +63,7 @@ impl Watched {
 }
 
 impl Chain {
-    /// Tells this one of every change from now on, beside those before it. The chain does not keep it alive.
+    /// Adds a watcher of every change from now on. The chain does not keep it alive.
     pub fn watch(&self, watcher: &Arc<dyn ChainWatcher>) {
         let mut watchers = self.watched.0.write();
         watchers.retain(|there| there.strong_count() > 0);
@@ -75,7 +75,8 @@ impl Chain {
         working.announced.get_or_insert_with(|| self.head());
     }
 
-    /// To be called when a change is complete: tells the watchers how the head moved since the last time.
+    /// To be called when a change is complete: notifies the watchers of the head's moves since the
+    /// last call.
     pub(crate) fn announce(&self, working: &mut Working) {
         let new = self.head();
         let Some(old) = working.announced.replace(new).filter(|old| old.hash != new.hash) else { return };

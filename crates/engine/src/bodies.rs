@@ -1,4 +1,5 @@
-//! `engine_getPayloadBodies…`: transactions and withdrawals of blocks (execution-apis, src/engine/shanghai.md).
+//! `engine_getPayloadBodies…`: transactions and withdrawals of blocks (execution-apis,
+//! src/engine/shanghai.md).
 
 use crate::{engine::Engine, envelope::write_transactions, request::EngineRequest};
 use alloy_primitives::B256;

@@ -32,7 +32,7 @@ pub struct BuiltPayload {
     pub block: Block,
     /// What its transactions leave to the beneficiary, in wei.
     pub value: U256,
-    /// What its execution asks of the consensus layer (EIP-7685), from Prague on.
+    /// The execution requests for the consensus layer (EIP-7685), from Prague on.
     pub requests: Option<Vec<Bytes>>,
     /// Blobs of its transactions.
     pub sidecars: Sidecars,
@@ -46,7 +46,8 @@ pub fn sidecar_of(transaction: &PooledTransaction) -> Option<&BlobTransactionSid
     }
 }
 
-/// Waiting transactions, without those whose blobs have proofs of a kind that the block's fork does not take (EIP-7594).
+/// Pending transactions, without those whose blobs have proofs of a kind that the block's fork does
+/// not accept (EIP-7594).
 struct OfPool<'a> {
     best: BestFirst,
     pool: &'a TransactionPool,
@@ -67,7 +68,7 @@ impl OfPool<'_> {
 impl TransactionSource for OfPool<'_> {
     fn next(&mut self) -> Option<(Transaction, Address)> {
         loop {
-            // One that is left out takes the rest of its account with it, as one that is refused does.
+            // A skipped transaction excludes the later ones of its account, as a rejected one does.
             let (transaction, sender) = self.best.next()?;
             if self.is_usable(&transaction) {
                 return Some((transaction, sender));
@@ -87,7 +88,8 @@ impl TransactionSource for OfPool<'_> {
 /// Builds the block after a canonical one.
 ///
 /// # Errors
-/// [`NodeError::ExecutionFailed`] where a transaction of [`Contents::Exactly`] cannot be in it; the stores' errors.
+/// [`NodeError::ExecutionFailed`] if a transaction of [`Contents::Exactly`] cannot be in it; errors
+/// of the stores.
 pub fn build_payload(
     home: &Home,
     parent: &StoredBlock,

@@ -31,7 +31,7 @@ const WAITING_BYTES: usize = 64 << 20;
 /// Invalid blocks, and their descendants, that are remembered (go-ethereum: `invalidTipsets`).
 const INVALID_MAX: usize = 512;
 
-/// Payloads by hash. Whoever holds it executes and chooses blocks alone.
+/// Payloads by hash. The holder of this lock is the only one that executes and chooses blocks.
 pub(crate) struct Payloads {
     /// Executed ones.
     pub executed: Bounded<Arc<ExecutedBlock>>,

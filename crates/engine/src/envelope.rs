@@ -9,7 +9,8 @@ use hearth_primitives::Block;
 /// Bytes to reserve for a payload without its transactions.
 const PAYLOAD_BYTES: usize = 2_500;
 
-/// The answer to `engine_getPayload` of a version, from 1 to 5; version 5 is also that of `testing_buildBlockV1`.
+/// The answer to `engine_getPayload` of a version, from 1 to 5; version 5 is also that of
+/// `testing_buildBlockV1`.
 pub fn write_envelope(built: &BuiltPayload, version: u8) -> Vec<u8> {
     let mut w = JsonWriter::with_capacity(PAYLOAD_BYTES);
     if version < 2 {

@@ -1,5 +1,5 @@
-//! `engine_forkchoiceUpdated`: the head moves to an executed block, and a payload is begun on it (execution-apis,
-//! src/engine/paris.md: engine_forkchoiceUpdatedV1).
+//! `engine_forkchoiceUpdated`: moves the head to an executed block, and starts a payload on it
+//! (execution-apis, src/engine/paris.md: engine_forkchoiceUpdatedV1).
 
 use crate::{
     Attributes, ForkchoiceState, engine::Engine, jobs::BuildOrder, new_payload::Connected,
@@ -31,7 +31,8 @@ impl Engine {
         Ok(status.forkchoice_answer(id))
     }
 
-    /// Moves the head; the verdict on it, and whether it is the head now, on which a payload may be built.
+    /// Moves the head. Returns the verdict on it, and whether it is the head now, on which a
+    /// payload may be built.
     fn choose(&self, state: &ForkchoiceState) -> Result<(PayloadStatus, bool), NodeError> {
         let (head, chain) = (state.head_block_hash, self.home().chain());
         if head.is_zero() {
@@ -68,7 +69,8 @@ impl Engine {
         Ok((PayloadStatus::Valid(head), true))
     }
 
-    /// The block of a hash that must be the branch's last block or one of its ancestors; `None` where the hash is zero.
+    /// The block of a hash that must be the branch's last block or one of its ancestors; `None` if
+    /// the hash is zero.
     fn ancestor(&self, branch: &Branch, name: &str, hash: B256) -> Result<Option<Mark>, NodeError> {
         if hash.is_zero() {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Payloads that are being built: an empty one at once, then with what waits in the pool, again and again until somebody
-//! takes it or its slot is over (execution-apis, src/engine/paris.md: Payload building).
+//! Payloads under construction: an empty one at once, then with the pending transactions, rebuilt
+//! until it is fetched or its slot is over (execution-apis, src/engine/paris.md: Payload building).
 
 use crate::{Attributes, BuiltPayload, Contents, build::build_payload};
 use alloy_primitives::{B64, B256};
@@ -32,14 +32,15 @@ const STACK_BYTES: usize = 16 << 20;
 pub(crate) struct BuildOrder {
     /// Hash of the block that it follows.
     pub parent: B256,
-    /// Version of the method that asked for it.
+    /// Version of the method that requested it.
     pub version: u8,
     /// What the consensus client decides.
     pub attributes: Attributes,
 }
 
 impl BuildOrder {
-    /// The id of the payload, as go-ethereum makes it (miner/payload_building.go, `BuildPayloadArgs.Id`).
+    /// The id of the payload, computed as in go-ethereum (miner/payload_building.go,
+    /// `BuildPayloadArgs.Id`).
     pub fn id(&self) -> B64 {
         let attributes = &self.attributes;
         let mut hash = Sha256::new();
@@ -132,7 +133,8 @@ impl Builder {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Begins to build; the same order gives the same payload. An empty block is there when this returns.
+    /// Starts to build; the same order gives the same payload. An empty block exists when this
+    /// returns.
     pub fn begin(&self, home: &Home, order: BuildOrder) -> Result<B64, NodeError> {
         let id = order.id();
         if self.shared.jobs.lock().get(&id).is_some() {
@@ -206,7 +208,8 @@ fn work(shared: &Shared) {
     }
 }
 
-/// The block with what waits in the pool; `None` where that has not changed, and where the block cannot be built any more.
+/// The block with the pending transactions; `None` if those have not changed, and if the block can
+/// no longer be built.
 fn build_again(shared: &Shared, order: &BuildOrder, before: Option<u64>) -> Option<(u64, BuiltPayload)> {
     let home = shared.home.upgrade()?;
     let version = home.pool().version();

@@ -1,11 +1,12 @@
-//! The Engine API: a consensus client hands payloads over, says which of them is the head, and asks for new ones
-//! (execution-apis, src/engine).
+//! The Engine API: a consensus client sends payloads, chooses the head among them, and requests new
+//! ones (execution-apis, src/engine).
 //!
-//! - [`Engine`] answers [`EngineRequest`]s on one open home. `engine_newPayload` executes a block without moving the head;
-//!   `engine_forkchoiceUpdated` commits what was executed.
+//! - [`Engine`] answers [`EngineRequest`]s on one open home. `engine_newPayload` executes a block
+//!   without moving the head; `engine_forkchoiceUpdated` commits executed blocks.
 //! - [`build_payload`] makes a block from attributes, also for `testing_buildBlockV1`.
 //!
-//! Payloads that are not chosen live in memory alone: after a restart the consensus client sends them again.
+//! Payloads that are not chosen are only kept in memory: after a restart the consensus client sends
+//! them again.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,4 +1,4 @@
-//! `engine_newPayload`: a block is verified and executed, and the head stays where it is (execution-apis,
+//! `engine_newPayload`: verifies and executes a block, without moving the head (execution-apis,
 //! src/engine/paris.md: Payload validation).
 
 use crate::{
@@ -15,8 +15,8 @@ use hearth_home::NodeError;
 use hearth_primitives::Header;
 use std::{sync::Arc, time::Instant};
 
-/// Times that an invalid block may be given again before it is executed once more: a fault of the machine must not make
-/// a node refuse a block for ever (go-ethereum: `invalidBlockHitEviction`).
+/// How often an invalid block may be given before it is executed once more: a fault of the machine
+/// must not make a node reject a block for ever (go-ethereum: `invalidBlockHitEviction`).
 const INVALID_HITS_MAX: u32 = 128;
 
 /// Where a block that is known, or waits, stands.
@@ -92,7 +92,8 @@ impl Engine {
                 Ok(None)
             }
             Err(ChainError::Refused { source, .. }) if !matches!(source, BlockError::State(_)) => {
-                // Where the parent is of proof of work, nothing before it was this client's to judge.
+                // If the parent is a proof-of-work block, this client does not judge the blocks
+                // before it.
                 let is_pow = parent.as_ref().is_some_and(|parent| !chain.spec().is_post_merge(parent));
                 let latest_valid = if is_pow { B256::ZERO } else { branch.tip() };
                 let invalid = Invalid { latest_valid, error: source.to_string(), hits: 0 };

@@ -65,7 +65,8 @@ pub(crate) struct Beside {
 }
 
 impl ExecutionPayload {
-    /// The block, or why there is none with this hash: what makes a payload invalid without a look at its parent.
+    /// The block, or why there is none with this hash: the reasons for which a payload is invalid
+    /// regardless of its parent.
     pub(crate) fn into_block(self, beside: Beside) -> Result<Block, String> {
         if self.extra_data.len() > MAX_EXTRA_DATA {
             return Err(format!("extraData has {} bytes, at most {MAX_EXTRA_DATA}", self.extra_data.len()));
@@ -126,8 +127,8 @@ fn check_blobs(transactions: &[Transaction], wanted: &[B256]) -> Result<(), Stri
     Err(format!("the transactions name {named} blobs, which are not the {} expected ones", wanted.len()))
 }
 
-/// Checks the list of execution requests: each of at least two bytes, types ascending without repetition (execution-apis,
-/// src/engine/prague.md).
+/// Checks the list of execution requests: each of at least two bytes, types ascending without
+/// repetition (execution-apis, src/engine/prague.md).
 pub(crate) fn check_requests(requests: &[Bytes]) -> Result<(), String> {
     let mut last = None;
     for (index, request) in requests.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a consensus client asks for, one typed request a method.
+//! The requests of a consensus client, one typed request per method.
 
 use crate::ExecutionPayload;
 use alloy_eips::eip4895::Withdrawal;
@@ -6,7 +6,8 @@ use alloy_primitives::{Address, B64, B256, Bytes, U64};
 use hearth_home::NodeError;
 use serde::Deserialize;
 
-/// One operation with its arguments, in the form of `hearth-rpc`'s requests. `version` is that of the method.
+/// One operation with its arguments, in the form of `hearth-rpc`'s requests. `version` is that of
+/// the method.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EngineRequest {
@@ -26,7 +27,7 @@ pub enum EngineRequest {
         #[serde(default)]
         execution_requests: Option<Vec<Bytes>>,
     },
-    /// `engine_forkchoiceUpdated`: moves the head, and begins to build on it where there are attributes.
+    /// `engine_forkchoiceUpdated`: moves the head, and with attributes starts to build on it.
     EngineForkchoiceUpdated {
         /// 1 to 3.
         version: u8,
@@ -75,7 +76,7 @@ impl EngineRequest {
         matches!(self, Self::EngineNewPayload { .. } | Self::EngineForkchoiceUpdated { .. })
     }
 
-    /// Whether more entries are asked for than one answer gives.
+    /// Checks the number of requested entries against the limit of one answer.
     pub(crate) fn too_large(what: &str, have: usize, limit: usize) -> NodeError {
         let reason = format!("{have} {what}, at most {limit}");
         hearth_home::EngineError::TooLarge { reason }.into()

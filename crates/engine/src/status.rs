@@ -10,7 +10,8 @@ pub(crate) enum PayloadStatus {
     Valid(B256),
     /// The block, or an ancestor, is not.
     Invalid {
-        /// The newest ancestor that is valid: zero where that is of proof of work, `None` where none was looked for.
+        /// The newest valid ancestor: zero if that is a proof-of-work block, `None` if it was not
+        /// looked up.
         latest_valid: Option<B256>,
         /// What is wrong.
         error: String,

@@ -1,5 +1,6 @@
-//! Which version of a method goes with which fork and which fields (execution-apis, src/engine/{paris,shanghai,cancun,
-//! prague,osaka}.md; the order of the checks is go-ethereum's eth/catalyst/api.go).
+//! The fork and the fields of each version of a method (execution-apis,
+//! src/engine/{paris,shanghai,cancun,prague,osaka}.md; the order of the checks is that of
+//! go-ethereum's eth/catalyst/api.go).
 
 use crate::{Attributes, ExecutionPayload, payload::Beside, payload::check_requests};
 use hearth_evm::{ChainSpec, Fork};
@@ -105,8 +106,9 @@ pub(crate) fn check_attributes(
     }
 }
 
-/// Checks that `engine_getPayload` of a version may give a payload whose attributes came with another version; before the
-/// payload is looked for, so that an id of another version is told apart from one that is not known.
+/// Checks that `engine_getPayload` of a version may return a payload whose attributes came with
+/// another version. This comes before the look-up of the payload, so that an id of another version
+/// has another error than an unknown one.
 pub(crate) fn check_id(version: u8, id_version: u8) -> Result<(), NodeError> {
     let fits = match version {
         1 => id_version == 1,

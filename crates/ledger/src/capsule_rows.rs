@@ -6,7 +6,8 @@ use alloy_primitives::B256;
 use hearth_littable::LittError;
 use hearth_primitives::{Height, TraceCapsule};
 
-/// Largest capsule that is kept, in bytes before compression. A block beyond it is traced from history.
+/// Largest capsule that is kept, in bytes before compression. A block with a larger one is traced
+/// from history.
 pub const MAX_CAPSULE_BYTES: usize = 256 << 20;
 
 /// Blocks between two looks for capsules that are too old: forgetting them costs a sync.
@@ -18,8 +19,8 @@ impl Ledger {
         self.tables().keeps_capsules
     }
 
-    /// Appends the capsule of a block of any branch, before the commit that names the tables' ends. The same again is
-    /// fine.
+    /// Appends the capsule of a block of any branch, before the commit that records the tables'
+    /// ends. Repeating it is harmless.
     ///
     /// # Errors
     /// [`LedgerError::Table`].
@@ -35,7 +36,8 @@ impl Ledger {
         }
         let table = &self.tables().capsules;
         match put(table, number, hash, &row) {
-            // What is there was written by a version that encodes otherwise; it says the same.
+            // The existing record was written by a version with another encoding; its content is
+            // the same.
             Err(LedgerError::Table(LittError::Conflict { .. })) => Ok(()),
             // It would be forgotten at once.
             Err(LedgerError::Table(LittError::Pruned { .. })) => Ok(()),

@@ -9,12 +9,13 @@
 //! account = address 20 | flags u8 | value? | slots varint | (key word, value word)*
 //! value   = nonce varint | balance word | code hash 32 where HAS_CODE
 //! write set = writes varint | write*
-//! write   = account varint (places beyond the one before) | flags u8 | value? (without the code hash where CODE_STAYS)
-//!           | slots varint | slot*
-//! slot    = place varint (1 and up among the account's slots; 0: its key follows) | key word? | value word
+//! write   = account varint (distance from the one before) | flags u8
+//!           | value? (without the code hash where CODE_STAYS) | slots varint | slot*
+//! slot    = place varint (1 and up among the account's slots; 0: its key follows) | key word?
+//!           | value word
 //! word    = length u8 | big-endian bytes without leading zeros
 //! ```
-//! A varint is unsigned LEB128. Code is not in it: it is kept by its hash.
+//! A varint is unsigned LEB128. The row has no code: that is stored by its hash.
 
 use crate::receipts::{Reader, put_varint};
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
@@ -44,8 +45,8 @@ const MIN_HASH_BYTES: usize = 33;
 /// Fewest bytes of a transaction: count of logs, count of writes.
 const MIN_TRANSACTION_BYTES: usize = 2;
 
-/// Bytes that are reserved for a list because a row names its length; a longer list grows as its items are read. An item
-/// takes up to 48 times as many bytes in memory as in the row.
+/// Initial capacity in bytes of a list whose length the row states; a longer list grows as its
+/// items are read. An item takes up to 48 times as many bytes in memory as in the row.
 const RESERVED_BYTES: usize = 1 << 20;
 
 /// A list for a number of items that a row names.
@@ -324,7 +325,8 @@ mod tests {
         assert_eq!(list::<CapsuleWrite>(3).capacity(), 3);
         let reserved = list::<CapsuleWrite>(usize::MAX).capacity() * size_of::<CapsuleWrite>();
         assert!(reserved > RESERVED_BYTES / 2 && reserved <= RESERVED_BYTES, "{reserved}");
-        // A row of 3 MiB names as many transactions as it has bytes, and ends within the first write set.
+        // A row of 3 MiB names as many transactions as it has bytes, and ends within the first
+        // write set.
         let mut row = vec![VERSION, 0, 0];
         put_varint(&mut row, 3 << 20);
         row.resize(row.len() + (3 << 20), 0xff);

@@ -10,7 +10,8 @@ pub enum LedgerError {
     /// A table failed, refused or holds damaged bytes.
     #[error(transparent)]
     Table(#[from] LittError),
-    /// A table does not open: the head of a segment is damaged or the segment is gone. No repair replaces one.
+    /// A table does not open: the head of a segment is damaged or the segment is missing. No repair
+    /// replaces a segment.
     #[error(
         "{0}, without which the table does not open, and no command repairs that: restore a backup, or import the chain into a new data directory"
     )]
@@ -47,7 +48,7 @@ pub enum LedgerError {
     /// The rows of a height are not kept any more.
     #[error("the address index has blocks from {first} on, not block {height}")]
     IndexPruned {
-        /// Height asked for.
+        /// The requested height.
         height: Height,
         /// Lowest height that is kept.
         first: Height,

@@ -1,5 +1,5 @@
-//! Logs of a block that somebody looks for, read from its rows as they lie: no receipt, bloom or transaction is made
-//! that the answer does not need.
+//! Finds logs in the encoded rows of a block: it only decodes receipts, blooms and transactions
+//! that the answer needs.
 
 use crate::ledger::TOTAL_DIFFICULTY_BYTES;
 use crate::{Ledger, LedgerError, StoredBlock, StoredReceipts, receipts};
@@ -54,11 +54,11 @@ impl FoundLogs {
 }
 
 impl Ledger {
-    /// The logs of a block of any branch that are wanted. What is decoded is used where it is kept, and nothing is kept
-    /// for this: a search over many blocks leaves the caches to those who read the same block again.
+    /// The matching logs of a block of any branch. Cached decoded values are used, but nothing is
+    /// added to the caches: they stay with the readers that read the same block again.
     ///
     /// # Errors
-    /// [`LedgerError::Table`] where bytes are damaged or pruned, [`LedgerError::Undecodable`].
+    /// [`LedgerError::Table`] for damaged or pruned bytes, [`LedgerError::Undecodable`].
     pub fn found_logs(
         &self,
         hash: &B256,
@@ -133,7 +133,8 @@ impl FoundLogs {
             }
             next += 1;
             let (header, payload, whole) = typed_item(&mut transactions)?;
-            // An envelope with a type is the content of a string; the oldest kind is a list, and hashed as it stands.
+            // A typed envelope is the content of a string; a legacy transaction is a list, and
+            // hashed as it is.
             Some(keccak256(if header.list { whole } else { payload }))
         })
     }

@@ -1,11 +1,13 @@
-//! Keys and values of the canonical index rows. Other rooms' rows must begin with other letters.
+//! Keys and values of the canonical index rows. Rows of other components must begin with other
+//! letters.
 //!
 //! | key | value |
 //! |---|---|
 //! | `n` number BE 8 | block hash 32 |
 //! | `t` transaction hash 32 | block number BE 8, block hash 32, index in the block BE 4 |
 //!
-//! `p`, `l`, `m` and `f` are the log index's, `P`, `L`, `M` and `F` the address index's, see [`crate::posting_index`].
+//! `p`, `l`, `m` and `f` are the log index's, `P`, `L`, `M` and `F` the address index's, see
+//! [`crate::posting_index`].
 
 use crate::LedgerError;
 use alloy_primitives::B256;

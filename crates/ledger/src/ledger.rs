@@ -100,8 +100,8 @@ pub struct StoredRows {
 }
 
 impl Ledger {
-    /// Opens the tables in `dir`, which tell `metrics` what they do; they are handed to the state
-    /// store before [`Ledger::new`].
+    /// Opens the tables in `dir`, which record in `metrics`. They are passed to the state store
+    /// before [`Ledger::new`].
     ///
     /// # Errors
     /// [`LedgerError::Table`].
@@ -381,8 +381,8 @@ impl Ledger {
         Ok(Some(block))
     }
 
-    /// Keeps a block that was appended just now as it is read later, with its receipts: who makes
-    /// blocks one by one is asked for each of them at once.
+    /// Caches a block that was appended just now in its decoded form, with its receipts: after
+    /// blocks that are made one by one, each is usually read at once.
     pub fn keep_decoded(&self, block: &Block, hash: B256, total_difficulty: U256, receipts: StoredReceipts) {
         let size = block.length();
         let stored = StoredBlock {
@@ -400,8 +400,8 @@ impl Ledger {
         self.receipts.put(hash, Arc::new(receipts), bytes);
     }
 
-    /// A block of any branch, where it is kept decoded: nothing is read from the disk. `None` tells
-    /// nothing.
+    /// A block of any branch if its decoded form is cached; never reads the disk. `None` does not
+    /// mean that the block is unknown.
     pub fn block_in_memory(&self, hash: &B256) -> Option<Arc<StoredBlock>> {
         self.blocks.get(hash)
     }
@@ -454,12 +454,12 @@ impl Ledger {
         Ok(Some(receipts))
     }
 
-    /// Senders of the transactions of a block of any branch, in their order. Whoever executes a
-    /// block again needs no more: making receipts, with all their blooms, takes longer than reading
-    /// them.
+    /// Senders of the transactions of a block of any branch, in their order. Executing a block
+    /// again needs no more of the receipts: decoding those, with all their blooms, takes longer
+    /// than reading them.
     ///
     /// # Errors
-    /// As [`Ledger::receipts`].
+    /// Those of [`Ledger::receipts`].
     pub fn senders(&self, hash: &B256) -> Result<Option<Arc<Vec<Address>>>, LedgerError> {
         if let Some(senders) = self.senders.get(hash) {
             return Ok(Some(senders));

@@ -1,14 +1,15 @@
 //! Blocks and receipts of every branch, and the canonical chain's indexes.
 //!
-//! Blocks, receipts and trace capsules lie in three littable tables, keyed by `number ‖ hash` with the hash as a secondary
-//! key; they are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
-//! with the state and reverted by its unwind ([`index`]).
+//! Blocks, receipts and trace capsules are in three littable tables, keyed by `number ‖ hash` with
+//! the hash as a secondary key; a reorganisation never deletes them. Index rows, which are
+//! committed with the state and reverted by its unwind, record which of them are canonical
+//! ([`index`]).
 //!
-//! [`posting_index`] says which blocks may hold a log, or a call from or to an account.
+//! [`posting_index`] records which blocks may have a log, or a call from or to an account.
 //!
-//! Opening goes in two steps, because the state store decides how much of the tables is kept:
-//! [`Ledger::open`] gives the tables, which are handed to the state store as its joined tables; with the opened
-//! store, [`Ledger::new`] gives the ledger.
+//! Opening takes two steps, because the state store determines how much of the tables is kept:
+//! [`Ledger::open`] returns the tables, which the state store gets as its joined tables; with the
+//! opened store, [`Ledger::new`] returns the ledger.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

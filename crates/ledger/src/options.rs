@@ -37,8 +37,8 @@ pub struct LedgerOptions {
     pub address_index: bool,
     /// Newest blocks that are kept in that index at least; 0: all.
     pub address_index_window_blocks: u64,
-    /// Whether nobody needs the tables once the process is gone: nothing is synced then, nor handed
-    /// to the system block by block.
+    /// Whether the tables end with the process: then nothing is synced, and blocks are not written
+    /// to the system one by one.
     pub transient: bool,
 }
 

@@ -3,10 +3,11 @@
 //! ```text
 //! row     = version u8 = 1 | count varint | sender 20 bytes each | receipt*
 //! receipt = type u8 | status u8 (0 failed, 1 succeeded, 2 state root follows, 32 bytes)
-//!           | gas varint (of this transaction alone) | logs varint | log*
+//!           | gas varint (of this transaction only) | logs varint | log*
 //! log     = address 20 | topics u8 | topic 32 each | data_len varint | data
 //! ```
-//! A varint is unsigned LEB128. Blooms are left out: they are computed from the logs when a row is read.
+//! A varint is unsigned LEB128. Blooms are left out: they are computed from the logs when a row is
+//! read.
 
 use crate::StoredReceipts;
 use alloy_consensus::{Eip658Value, Receipt as Inner, TxReceipt, TxType};
@@ -59,7 +60,8 @@ fn senders(row: &mut Reader<'_>) -> Result<Vec<Address>, &'static str> {
         return Err("unknown version");
     }
     let count = row.varint()? as usize;
-    // Each receipt takes at least 24 bytes with its sender: a count beyond that is damage, not a wish for memory.
+    // Each receipt takes at least 24 bytes with its sender: a larger count is damage, for which no
+    // memory is allocated.
     if count > row.0.len() / 24 {
         return Err("count of receipts");
     }
@@ -90,8 +92,8 @@ pub(crate) fn decode(row: &[u8]) -> Result<StoredReceipts, &'static str> {
     Ok(StoredReceipts { receipts, senders })
 }
 
-/// Shows each log of a row with the place of its transaction: address, topics, data. No receipts are made; the error says
-/// what is wrong with the row.
+/// Calls `visit` with each log of a row: the position of its transaction, address, topics, data. No
+/// receipts are made; the error describes damage of the row.
 pub(crate) fn visit_logs(
     row: &[u8],
     mut log: impl FnMut(u64, &Address, &[B256], &[u8]),
@@ -166,8 +168,8 @@ impl<'a> Reader<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// A number of things of at least `min_bytes` each: one that does not fit into the rest is damage, not a wish for
-    /// memory.
+    /// A number of items of at least `min_bytes` each: a number that does not fit into the rest is
+    /// damage, for which no memory is allocated.
     pub(crate) fn count(&mut self, min_bytes: usize) -> Result<usize, &'static str> {
         let count = self.varint()?;
         let most = self.0.len() / min_bytes;

@@ -24,7 +24,8 @@ pub struct LedgerTables {
     pub(crate) keeps_capsules: bool,
     /// Newest blocks whose capsules are kept; 0: all.
     pub(crate) capsule_window: u64,
-    /// Newest blocks that the address index keeps; 0: all. `None` where blocks are not indexed by account.
+    /// Newest blocks that the address index keeps; 0: all. `None` if blocks are not indexed by
+    /// account.
     pub(crate) address_index_window: Option<u64>,
     /// Series of the home.
     metrics: Registry,
@@ -107,8 +108,8 @@ impl LedgerTables {
         self.store.share_caches(part, whole);
     }
 
-    /// Hands what was appended to the operating system: from then on it survives the death of the process. Where nobody
-    /// needs that, full buffers go by themselves.
+    /// Writes appended records to the operating system: from then on they survive the death of the
+    /// process. Transient tables write full buffers only.
     pub(crate) fn drain(&self) -> Result<(), LedgerError> {
         if self.transient {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
+//! The requests to a node: one typed request per operation, parsed from `{"op":…,"args":{…}}`.
 
 mod cosmos;
 mod dev;
@@ -16,7 +16,8 @@ use hearth_home::{BlockNumber, BlockRef, NodeError};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-/// One operation with its arguments. Quantities are `0x` strings or JSON numbers; hashes, addresses and bytes are hex.
+/// One operation with its arguments. Quantities are `0x` strings or JSON numbers; hashes, addresses
+/// and bytes are hex.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Request {
@@ -252,7 +253,7 @@ pub enum Request {
         /// Which of its transactions.
         index: U64,
     },
-    /// What subscribers are told of a block of any branch that became the head.
+    /// The notification of a block of any branch that became the head.
     HeadNotice {
         /// Which block.
         hash: B256,
@@ -358,7 +359,8 @@ pub enum Request {
     },
     /// Transactions that an account has part in, a page of them, by the address index.
     AccountTransactions(AccountSearch),
-    /// The transaction that created a contract and the account that did: `{hash, creator}`, or `null`.
+    /// The transaction that created a contract, and the account that created it: `{hash, creator}`,
+    /// or `null`.
     ContractCreation {
         /// The contract.
         address: Address,
@@ -385,10 +387,10 @@ pub enum Request {
     /// Queries of clients of the Cosmos SDK. It has the form of the others.
     #[serde(skip)]
     Cosmos(CosmosRequest),
-    /// What a consensus client asks for. It has the form of the others.
+    /// A request of a consensus client. It has the form of the others.
     #[serde(skip)]
     Engine(EngineRequest),
-    /// What is asked about CometBFT. It has the form of the others.
+    /// A query about CometBFT. It has the form of the others.
     #[serde(skip)]
     Consensus(ConsensusRequest),
     /// An account's storage before a transaction, in the order of the hashed slots.
@@ -425,7 +427,8 @@ impl Request {
         }
         let unknown = |error: &serde_json::Error| error.to_string().starts_with(UNKNOWN);
         match serde_json::from_slice(text) {
-            // Looked at a second time, so that nobody else pays for the many names of development tools.
+            // Parsed a second time only for an unknown name, so that the many names for development
+            // tools cost other requests nothing.
             Err(error) if unknown(&error) => match serde_json::from_slice(text).map(Self::Dev) {
                 Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Engine) {
                     Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Cosmos) {
@@ -495,7 +498,8 @@ impl Request {
     }
 }
 
-/// Transactions to find that an account has part in: a call, creation or self-destruct of theirs is from or to it.
+/// A search for the transactions that involve an account: they have a call, creation or
+/// self-destruct from or to it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountSearch {
@@ -517,7 +521,7 @@ pub struct AccountSearch {
 pub struct ProofSlot {
     /// The slot.
     pub slot: U256,
-    /// Whether the answer names it by 32 bytes, as it was asked for, and not by a quantity.
+    /// Whether the answer names the slot by 32 bytes, as the request did, and not by a quantity.
     pub whole: bool,
 }
 

@@ -17,7 +17,8 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// A service over a home and its traces, and what drives the home: the Engine API, CometBFT, or neither.
+    /// A service over a home and its traces, and the driver of the home: the Engine API, CometBFT,
+    /// or neither.
     pub fn new(
         home: Arc<Home>,
         traces: Arc<Traces>,
@@ -37,16 +38,18 @@ impl Rpc {
         self.engine.as_deref().ok_or_else(off)
     }
 
-    /// Runs a request to its end on this thread: the JSON bytes of its result. Long work ends early where `stop` is set.
+    /// Runs a request to its end on this thread; returns its result as JSON bytes. Long work ends
+    /// early if `stop` is set.
     ///
     /// # Errors
-    /// Those of the operation; [`NodeError::ReadOnly`] for one that writes to a home that is open for reading.
+    /// Those of the operation; [`NodeError::ReadOnly`] for one that writes to a home that is open
+    /// for reading.
     pub fn answer(&self, request: Request, stop: &Cancel) -> Result<Vec<u8>, NodeError> {
         ops::answer(self, request, stop)
     }
 
-    /// The answer to a short read that memory alone can give, without waiting for a lock, a disk or another thread; `None` for
-    /// all else, failures included.
+    /// The answer to a short read that needs only memory, without waiting for a lock, a disk or
+    /// another thread; `None` for any other request, failures included.
     pub fn at_once(&self, request: &Request) -> Option<Vec<u8>> {
         ops::at_once(&self.home, request)
     }

@@ -3,7 +3,9 @@ import { limitExceeded } from '../errors.ts'
 import { arrayOf, type Codec, fields, mapOf } from './codec.ts'
 import { address, data, hash, uint64, uint256 } from './hex.ts'
 
-/** Entries of one list or map inside a request; a body of 5 MiB cannot hold many more useful ones. */
+/**
+ * Entries of one list or map inside a request; a body of 5 MiB cannot hold many more useful ones.
+ */
 const ENTRIES_MAX = 100_000
 
 const accessList = arrayOf(fields({ address, storageKeys: arrayOf(hash, ENTRIES_MAX) }), ENTRIES_MAX)

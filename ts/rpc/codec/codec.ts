@@ -67,7 +67,10 @@ export function arrayOf<T>(codec: Codec<T>, max: number): Codec<T[]> {
   }
 }
 
-/** An object with these fields, each optional; null is absence, and a field that is not named here is ignored, as in go-ethereum. */
+/**
+ * An object with these fields, each optional; null counts as absent, and an unknown field is
+ * ignored, as in go-ethereum.
+ */
 export function fields(shape: Readonly<Record<string, Codec<unknown>>>): Codec<Record<string, unknown>> {
   const entries = Object.entries(shape)
   return (value) => {

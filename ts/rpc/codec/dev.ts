@@ -1,4 +1,5 @@
-// What the methods of development chains take: numbers in every form that anvil takes them in, and their own objects.
+// Parameters of the methods for development chains: numbers in every form that anvil takes, and
+// their own objects.
 import type { Forking } from '../../core/port.ts'
 import { transaction } from './call.ts'
 import { BadValue, type Codec, kindOf, object, part } from './codec.ts'
@@ -6,7 +7,9 @@ import { data } from './hex.ts'
 
 const NUMBER = /^(0[xX][0-9a-fA-F]+|\d+)$/
 
-/** A number in hex or decimal, as a string or a whole JSON number, of at most `bits` bits; as hex. */
+/**
+ * A number in hex or decimal, as a string or a whole JSON number, of at most `bits` bits; as hex.
+ */
 const number =
   (bits: number): Codec<string> =>
   (value) => {
@@ -33,7 +36,10 @@ const wait: Codec<number> = (value) => {
   return Number(n)
 }
 
-/** Seconds; or as Hardhat has it, a list of the shortest and the longest milliseconds, of which the middle counts. As milliseconds. */
+/**
+ * Seconds; or, as in Hardhat, a list of the shortest and the longest milliseconds, of which the
+ * middle counts. Returned in milliseconds.
+ */
 export const blockInterval: Codec<number> = (value) => {
   if (!Array.isArray(value)) return wait(value) * 1000
   if (value.length !== 2) throw new BadValue(`a range has 2 values, and not ${value.length}`)
@@ -58,7 +64,10 @@ export const mineOptions: Codec<MineOptions> = (value) => {
   return { timestamp: optional('timestamp', timestamp), count: optional('blocks', blocks) }
 }
 
-/** A word of storage in at most 32 bytes of hex, with or without leading zeros, or a number; as 32 bytes. */
+/**
+ * A word of storage in at most 32 bytes of hex, with or without leading zeros, or a number; as 32
+ * bytes.
+ */
 export const word256: Codec<string> = (value) => {
   if (typeof value === 'string' && !/^0[xX]/.test(value)) throw new BadValue('hex string without 0x prefix')
   return `0x${number256(value).slice(2).padStart(64, '0')}`

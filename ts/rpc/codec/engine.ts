@@ -1,4 +1,5 @@
-// What the Engine API takes (execution-apis, src/engine). Which fields a version needs is the core's to say: it knows the forks.
+// Parameters of the Engine API (execution-apis, src/engine). The core checks which fields a version
+// needs, since it knows the forks.
 import type { JsonObject } from '../../core/port.ts'
 import { arrayOf, BadValue, type Codec, fields, word } from './codec.ts'
 import { address, bytes, data, hash, uint64, uint256 } from './hex.ts'
@@ -6,7 +7,10 @@ import { address, bytes, data, hash, uint64, uint256 } from './hex.ts'
 /** Transactions, withdrawals or requests of one payload. */
 const ENTRIES_MAX = 200_000
 
-/** Hashes in one request for blobs or bodies; the core refuses fewer, with a code of the Engine API. */
+/**
+ * Hashes in one request for blobs or bodies; the core has a lower limit, with a code of the Engine
+ * API.
+ */
 const HASHES_MAX = 100_000
 
 /** Names that a consensus client may list. */

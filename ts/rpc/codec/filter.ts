@@ -31,8 +31,8 @@ const shape = fields({ blockHash: hash, fromBlock: blockNumber, toBlock: blockNu
 const isNumber = (block: unknown): block is string => typeof block === 'string' && block.startsWith('0x')
 
 /**
- * A filter that can be followed: logs of blocks to come, and of those alone that lie in a range of numbers. go-ethereum refuses what could
- * never match.
+ * A filter that can be followed: logs of future blocks, or of those in a range of numbers. As in
+ * go-ethereum, a filter that can never match is refused.
  */
 export function followable(criteria: Record<string, unknown>): Record<string, unknown> {
   const { fromBlock, toBlock } = criteria

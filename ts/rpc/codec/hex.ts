@@ -54,7 +54,10 @@ export const uint64 = quantity(64)
 /** At most 256 bits. */
 export const uint256 = quantity(256)
 
-/** Bytes of a storage key: up to 32, the prefix optional, an odd number of digits allowed; as a whole word. */
+/**
+ * Bytes of a storage key: up to 32, the prefix optional, an odd number of digits allowed; as a
+ * whole word.
+ */
 export const storageKey: Codec<string> = (value) => {
   if (typeof value !== 'string') throw new BadValue(`cannot use ${kindOf(value)} as a storage key`)
   const digits = /^0x/i.test(value) ? value.slice(2) : value

@@ -1,4 +1,5 @@
-// Arguments of the trace_* and ots_* methods: types of a replay, places in a tree of calls, filters, pages.
+// Arguments of the trace_* and ots_* methods: types of a replay, positions in a tree of calls,
+// filters, pages.
 import type { BlockNumber } from '../../core/port.ts'
 import { blockNumber } from './block.ts'
 import { transaction } from './call.ts'

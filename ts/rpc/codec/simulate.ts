@@ -3,7 +3,10 @@ import type { JsonObject } from '../../core/port.ts'
 import { blockOverrides, stateOverrides, transaction } from './call.ts'
 import { arrayOf, boolean, type Codec, fields } from './codec.ts'
 
-/** Most blocks of one request, and most calls of one block, that are read at all; the core's own limits are lower. */
+/**
+ * Most blocks of one request, and most calls of one block, that are parsed; the core's own limits
+ * are lower.
+ */
 const ENTRIES_MAX = 100_000
 
 /** What eth_simulateV1 takes. */

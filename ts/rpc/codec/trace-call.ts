@@ -1,5 +1,5 @@
-// Traced calls: the configuration of debug_traceCall, and the bundles of debug_traceCallMany as clients of reth, Erigon and Nethermind
-// send them.
+// Traced calls: the configuration of debug_traceCall, and the bundles of debug_traceCallMany as
+// clients of reth, Erigon and Nethermind send them.
 import type { BlockRef, CallBundle, Hex, JsonObject } from '../../core/port.ts'
 import { blockRef } from './block.ts'
 import { blockOverrides as blockFields, stateOverrides, transaction } from './call.ts'
@@ -26,7 +26,9 @@ function pick<T>(from: Record<string, unknown>, names: readonly string[], codec:
   return name === undefined ? undefined : part(name, codec, from[name])
 }
 
-/** The third parameter of debug_traceCall: the tracer's configuration with overrides and an index beside it. */
+/**
+ * The third parameter of debug_traceCall: the tracer's configuration with overrides and an index.
+ */
 export const callConfig: Codec<CallConfig> = (value) => {
   const all = object(value)
   const { txIndex: _index, stateOverrides: _state, blockOverrides: _block, ...config } = all
@@ -38,7 +40,10 @@ export const callConfig: Codec<CallConfig> = (value) => {
   }
 }
 
-/** A position in a block: -1 stands for its end, as does absence. A JSON number, its digits as text, or hex. */
+/**
+ * A position in a block: -1 is its end, as is an absent value. A JSON number, its digits as text,
+ * or hex.
+ */
 export const transactionIndex: Codec<Hex | undefined> = (value) => {
   if (value === -1 || value === '-1') return undefined
   const digits = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))
@@ -101,8 +106,8 @@ export interface CallContext {
 }
 
 /**
- * The second parameter of debug_traceCallMany: `{blockNumber, transactionIndex}` (reth, Erigon), where `blockNumber` may also be a hash, or a
- * block alone (Nethermind).
+ * The second parameter of debug_traceCallMany: `{blockNumber, transactionIndex}` (reth, Erigon),
+ * where `blockNumber` may also be a hash, or a block itself (Nethermind).
  */
 export const callContext: Codec<CallContext> = (value) => {
   if (typeof value === 'string') return { block: blockRef(value), transactionIndex: undefined }

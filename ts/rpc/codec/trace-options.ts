@@ -1,4 +1,5 @@
-// The options of a trace's configuration, by name: the core ignores others, as go-ethereum does, so a misspelt one must be reported here.
+// The options of a trace's configuration, by name. The core ignores unknown ones, as go-ethereum
+// does, so a misspelt one must be reported here.
 import { distance } from '../../config/nearest.ts'
 import { quoted } from '../headers.ts'
 
@@ -11,7 +12,10 @@ export const TRACE_OPTIONS: readonly string[] = ['tracer', 'tracerConfig', 'time
 /** Options beside them in the configuration of a traced call. */
 export const CALL_OPTIONS: readonly string[] = ['stateOverrides', 'blockOverrides', 'txIndex']
 
-/** Options in `tracerConfig` of the tracers that have some. Those of muxTracer are tracers; a script takes any. */
+/**
+ * Options in `tracerConfig` of the tracers that have some. Those of muxTracer are tracers; a script
+ * takes any.
+ */
 export const TRACER_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   callTracer: ['onlyTopCall', 'withLog'],
   flatCallTracer: ['convertParityErrors', 'includePrecompiles'],
@@ -71,7 +75,7 @@ function inTracerConfig(tracer: string, config: unknown, into: string[]): void {
   }
 }
 
-/** What is unknown at the top level: where an option of the tracer stands there, where it belongs. */
+/** The unknown option at the top level; for an option of the tracer also its right position. */
 function unknownText(name: string, tracer: unknown, more: readonly string[]): string {
   const ofTracer = typeof tracer === 'string' && Object.hasOwn(TRACER_OPTIONS, tracer) ? (TRACER_OPTIONS[tracer] ?? []) : []
   const hint = isIn(ofTracer, name) ? '; it belongs into tracerConfig' : meant(name, [...TRACE_OPTIONS, ...more])
@@ -79,8 +83,9 @@ function unknownText(name: string, tracer: unknown, more: readonly string[]): st
 }
 
 /**
- * The options of a configuration that nothing reads, in words; undefined where there is none. `more` are options that stand beside those of
- * every trace. Configurations in the usual spelling cost a look-up for each option.
+ * The unknown options of a configuration, as a sentence; undefined if there are none. `more` are
+ * options in addition to those of every trace. Configurations in the usual spelling cost a look-up
+ * per option.
  */
 export function unknownOptions(config: Record<string, unknown>, more: readonly string[] = []): readonly string[] | undefined {
   let found: string[] | undefined

@@ -1,4 +1,5 @@
-// The configuration of a trace: the second parameter of debug_traceTransaction, and what of it this node allows.
+// The configuration of a trace: the second parameter of debug_traceTransaction, and the part of it
+// that this node allows.
 import { jsTracersOff, tracerNotAllowed, unknownTraceOption } from '../errors.ts'
 import { BadValue, type Codec, kindOf, object } from './codec.ts'
 import { unknownOptions } from './trace-options.ts'
@@ -78,8 +79,9 @@ export interface OptionChecks {
 }
 
 /**
- * The configuration as this node runs it: refused where its tracer is not allowed, with the node's time limit where it names none. The
- * core reads keys in any case, so every spelling is checked. Unknown options are refused where the rules say so, else warned of.
+ * The configuration as this node runs it: refused if its tracer is not allowed, with the node's
+ * time limit by default. The core ignores the case of keys, so every spelling is checked. Unknown
+ * options are refused if the rules say so, otherwise they cause a warning.
  */
 export function underRules(
   config: Record<string, unknown> | undefined,

@@ -1,9 +1,9 @@
-// What the core tells of the chain and the pool, as it is read.
+// The events of chain and pool that the core reports.
 import type { Core, Hex } from '../../core/port.ts'
 
 /**
- * A block joined the chain as its head (number, hash, how many transactions it has), or the head left it; or a transaction in the
- * pool became executable.
+ * A block joined the chain as its head (number, hash, number of transactions), or the head left it;
+ * or a transaction in the pool became executable.
  */
 export type ChainEvent = readonly ['added', Hex, Hex, number] | readonly ['removed', Hex, Hex] | readonly ['transaction', Hex]
 

@@ -1,4 +1,4 @@
-// Filters: what happened since the last question, kept until somebody asks.
+// Filters: events since the last request, kept until the next one.
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../core/port.ts'
 import { limitExceeded, overShare, serverError } from '../errors.ts'
@@ -17,16 +17,16 @@ interface Filter {
   readonly client: string | undefined
   waiting: Uint8Array[]
   bytes: number
-  /** More happened than can be kept: the next question is told so. */
+  /** More events than can be kept: the next request gets an error. */
   overflowed: boolean
-  /** When somebody last asked. */
+  /** When the filter was last requested. */
   askedAt: number
   stop: () => void
 }
 
 const encoder = new TextEncoder()
 
-/** An id that nobody can guess, without leading zeros. */
+/** An id that cannot be guessed, without leading zeros. */
 const newId = (): string => `0x${randomBytes(ID_BYTES).toString('hex').replace(/^0+/, '') || '0'}`
 
 /** A JSON array of results. */
@@ -36,7 +36,7 @@ function array(results: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat([encoder.encode('['), ...parts, encoder.encode(']')])
 }
 
-/** What filters may be told beside. */
+/** Additional options of filters. */
 export interface FiltersOptions {
   readonly now?: () => number
   /** Part of them, and of the memory of their results, that one client may have. */
@@ -65,7 +65,7 @@ export class Filters {
 
   /** Makes a filter of a client; its id. */
   async open(interest: Interest, client?: string): Promise<string> {
-    // A look at all of them for each that is opened, or asked, would take longer the more there are.
+    // Checking all filters at each opening or request would take longer the more there are.
     if (this.filters.size >= FILTERS_MAX) this.sweep()
     if (this.filters.size >= FILTERS_MAX) throw limitExceeded(`too many filters: at most ${FILTERS_MAX}`)
     if (!this.shares.take(client)) throw overShare('filters', this.shares)
@@ -157,7 +157,7 @@ export class Filters {
     return waiting
   }
 
-  /** Ends the filters that nobody has asked for too long. */
+  /** Ends the filters that were not requested for too long. */
   private sweep(): void {
     for (const [id, filter] of this.filters) if (this.isIdle(filter)) this.close(id)
   }

@@ -1,10 +1,11 @@
-// Follows chain and pool for everyone who listens: each event is read once, and said once to all who have the same interest.
+// Follows chain and pool for all listeners: each event is read once, and rendered once for all with
+// the same interest.
 import { CoreError } from '../../core/error.ts'
 import type { Core } from '../../core/port.ts'
 import { type ChainEvent, eventCount, eventsAfter } from './events.ts'
 import { type Interest, keyOf, told } from './interest.ts'
 
-/** Somebody who listens. Neither may throw. */
+/** A listener. Neither function may throw. */
 export interface Listener {
   /** The JSON bytes of something that happened; they are shared with others. */
   readonly push: (result: Uint8Array) => void
@@ -20,7 +21,7 @@ interface Group {
 
 const isOver = (e: unknown): boolean => e instanceof CoreError && e.kind === 'closed'
 
-/** The one reader of a node's events. It reads only while somebody listens. */
+/** The one reader of a node's events. It only reads while there are listeners. */
 export class Follower {
   private readonly core: Core
   private readonly report: (e: unknown) => void
@@ -36,7 +37,7 @@ export class Follower {
     this.report = report
   }
 
-  /** Tells a listener of everything that happens from now on; the function ends that. */
+  /** Notifies a listener of all events from now on; the returned function ends that. */
   async listen(interest: Interest, listener: Listener): Promise<() => void> {
     const key = keyOf(interest)
     await this.inTurn(async () => {
@@ -55,7 +56,7 @@ export class Follower {
     }
   }
 
-  /** Everything that has happened has been told when this resolves. */
+  /** Resolves once all events so far have been reported. */
   async catchUp(): Promise<void> {
     await this.inTurn(async () => {
       if (this.groups.size > 0) await this.read()
@@ -107,7 +108,7 @@ export class Follower {
         }
       } catch (e) {
         if (isOver(e)) throw e
-        // The block was pruned, or a store failed: whoever wanted to hear of it must know.
+        // The block was pruned, or a store failed: its listeners must know.
         this.report(e)
         for (const listener of [...listeners]) listener.lost(1)
       }

@@ -33,7 +33,10 @@ export class Following {
     this.shares = { heads: new Shares(limits.heads, share), logs: new Shares(limits.logs, share) }
   }
 
-  /** The source of a subscription of a client; throws where there are as many of its kind as there may be, or as the client may have. */
+  /**
+   * The source of a subscription of a client; throws if there are as many of its kind as allowed,
+   * or as the client may have.
+   */
   source(interest: Interest, client?: string): Source {
     const { kind } = interest
     const counted = kind === 'heads' || kind === 'logs' ? kind : undefined

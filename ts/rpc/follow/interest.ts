@@ -4,7 +4,7 @@ import type { Core, Hex, JsonObject } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
 import type { ChainEvent } from './events.ts'
 
-/** What somebody wants to hear of. */
+/** The interest of a listener. */
 export type Interest =
   | { readonly kind: 'heads' }
   | { readonly kind: 'blocks' }
@@ -13,7 +13,7 @@ export type Interest =
 
 const encoder = new TextEncoder()
 
-/** Interests with the same key are told the same. */
+/** Interests with the same key get the same notifications. */
 export const keyOf = (interest: Interest): string => JSON.stringify(interest)
 
 /** A hash as the bytes of its JSON; the core gave it, so there is nothing to escape. */
@@ -30,7 +30,7 @@ function lines(bytes: Uint8Array): Uint8Array[] {
   return found
 }
 
-/** What an event says to somebody with an interest, each piece the JSON bytes of one result. */
+/** The notifications of an event for an interest, each the JSON bytes of one result. */
 export async function told(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
   if (event[0] === 'transaction') {
     if (interest.kind !== 'transactions') return []

@@ -14,7 +14,7 @@ export const FILTERS_BYTES_MAX = 512 * 1024 * 1024
 
 /** What operators set. */
 export interface FollowLimits {
-  /** A filter that nobody asks for changes is kept this long, in milliseconds. */
+  /** A filter without requests is kept this long, in milliseconds. */
   readonly filterIdleMs: number
   /** Subscriptions to new heads, all connections together. */
   readonly heads: number

@@ -11,7 +11,10 @@ const IPV6_GROUPS = 4
 /** What stands before an IPv4 address that came over an IPv6 socket. */
 const MAPPED = '::ffff:'
 
-/** An address without the marks that do not change whose it is: brackets, port, zone, the mapping of IPv4. */
+/**
+ * An address without the parts that do not change its owner: brackets, port, zone, the mapping of
+ * IPv4.
+ */
 function bare(text: string): string {
   let address = text.trim()
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(address)
@@ -44,7 +47,7 @@ function addTo(list: BlockList, network: string): void {
   else list.addSubnet(address, Number(bits), family)
 }
 
-/** Tells clients apart by address; behind trusted proxies by what those say in X-Forwarded-For. */
+/** Distinguishes clients by address; behind trusted proxies by their X-Forwarded-For. */
 export class ClientAddresses {
   private readonly trusted = new BlockList()
   private readonly anyTrusted: boolean
@@ -58,8 +61,9 @@ export class ClientAddresses {
   }
 
   /**
-   * The key of a request's client: an IPv4 address, the first 64 bits of an IPv6 address, or `unknown` where the socket has none.
-   * From a trusted proxy it is the right-most address of X-Forwarded-For that is no trusted proxy itself.
+   * The key of a request's client: an IPv4 address, the first 64 bits of an IPv6 address, or
+   * `unknown` if the socket has none. From a trusted proxy it is the right-most address of
+   * X-Forwarded-For that is no trusted proxy itself.
    */
   of(request: Pick<IncomingMessage, 'headers' | 'socket'>): string {
     const { socket } = request
@@ -84,7 +88,10 @@ export class ClientAddresses {
     return key(nearest)
   }
 
-  /** The key of a connection's client; undefined where it is a trusted proxy, or the connection is gone. */
+  /**
+   * The key of a connection's client; undefined if it is a trusted proxy, or the connection is
+   * gone.
+   */
   ofConnection(socket: Pick<Socket, 'remoteAddress'>): string | undefined {
     const peer = bare(socket.remoteAddress ?? '')
     return peer === '' || (this.anyTrusted && this.isTrusted(peer)) ? undefined : key(peer)

@@ -1,4 +1,5 @@
-// Who may ask: bearer tokens and JSON Web Tokens (RFC 6750, RFC 7519; the engine API's authentication of execution-apis).
+// Authentication: bearer tokens and JSON Web Tokens (RFC 6750, RFC 7519; the engine API's
+// authentication of execution-apis).
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -36,11 +37,17 @@ export class AuthFileError extends Error {
   }
 }
 
-/** What a listener asks for. */
+/** The authentication of a listener. */
 export interface Authentication {
-  /** Namespaces whose methods need it; undefined: all, so that nothing else of a request is read before. */
+  /**
+   * Namespaces whose methods need it; undefined: all, so that nothing else of a request is read
+   * before.
+   */
   readonly namespaces: ReadonlySet<string> | undefined
-  /** Why a request is not let in, by the value of its header Authorization; undefined where it is. */
+  /**
+   * Why a request is refused, by the value of its header Authorization; undefined if it is
+   * admitted.
+   */
   readonly refusal: (header: string | undefined) => string | undefined
 }
 
@@ -65,7 +72,10 @@ const LOOSE_MODE = 0o027
 
 const PERMISSIONS = 0o777
 
-/** What a file of secrets holds. A file that other users may read is refused: whoever has its secrets is let in. */
+/**
+ * The content of a file of secrets. A file that other users may read is refused, because its
+ * secrets grant access.
+ */
 function secretsOf<T>(setting: AuthFileSetting, file: string, parse: (text: string, file: string) => T): T {
   const secrets = parse(read(file, setting), file)
   const mode = fs.statSync(file).mode & PERMISSIONS
@@ -76,7 +86,10 @@ function secretsOf<T>(setting: AuthFileSetting, file: string, parse: (text: stri
   return secrets
 }
 
-/** Hashes of a key of this process: equal lengths, so that comparing tells nothing of what was compared. */
+/**
+ * Hashes under a key of this process: equal lengths, so that a comparison reveals nothing of the
+ * compared values.
+ */
 class Fingerprints {
   private readonly key = randomBytes(SECRET_BYTES)
 
@@ -150,7 +163,7 @@ function bearer(header: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(header.trim())?.[1]
 }
 
-/** Whether the settings ask anyone for a token or JWT. */
+/** Whether the settings require a token or JWT anywhere. */
 export const asksForTokens = (settings: Settings): boolean =>
   settings['evm.auth_token_file'] !== 'none' || settings['evm.auth_jwt_file'] !== 'none'
 
@@ -197,8 +210,9 @@ function makeSecret(file: string): void {
 }
 
 /**
- * What the listener of the Engine API asks of every request: a JWT signed with the secret of a file, which is made where it is not there.
- * Other users may read the file: a consensus client may run under another one.
+ * The authentication of the Engine API's listener: a JWT signed with the secret of a file, which is
+ * made if it does not exist. Other users may read the file: a consensus client may run as another
+ * one.
  */
 export function engineAuthentication(file: string, now: () => number = Date.now): Authentication {
   makeSecret(file)
@@ -211,8 +225,9 @@ export function engineAuthentication(file: string, now: () => number = Date.now)
 }
 
 /**
- * What the settings ask of each listener; undefined for those that are open. Reads the files of the settings: throws `AuthFileError` where
- * one cannot be used. `runToken` lets in whoever may read the home, beside what the settings name.
+ * The authentication of each listener; undefined for open ones. Reads the files of the settings:
+ * throws `AuthFileError` if one cannot be used. `runToken` admits processes that may read the home,
+ * in addition to the settings.
  */
 export function authentication(
   settings: Settings,

@@ -1,6 +1,9 @@
 // Token buckets: how many requests a client may send, at once and in the long run.
 
-/** Clients that are remembered; the one that was quiet for longest is forgotten first, and finds a full bucket again. */
+/**
+ * Clients that are remembered; the one that was quiet for longest is forgotten first, and starts
+ * with a full bucket again.
+ */
 export const BUCKETS_MAX = 50_000
 
 /** How far sums of times may be off, in milliseconds. */
@@ -23,8 +26,9 @@ export class TokenBuckets {
   }
 
   /**
-   * Takes `tokens` from a client's bucket, all or none; 0 where they were there, else the milliseconds until they may be. More than a
-   * bucket holds are never there: the time is that until it is full.
+   * Takes `tokens` from a client's bucket, all or none; returns 0 if it had them, otherwise the
+   * milliseconds until it may have. A bucket never has more than its size: then the time is that
+   * until it is full.
    */
   take(client: string, tokens: number): number {
     const now = this.now()

@@ -25,14 +25,17 @@ export class ByteBudget {
     return this.used
   }
 
-  /** Takes bytes where there is room, and nobody came before. */
+  /** Takes bytes if there is room, and no earlier request waits. */
   take(bytes: number): boolean {
     if (this.next() !== undefined || !this.fits(bytes)) return false
     this.used += bytes
     return true
   }
 
-  /** Takes bytes, once those who came before have theirs; false after `waitMs` milliseconds, or when `gone` is aborted. */
+  /**
+   * Takes bytes, after earlier requests have theirs; false after `waitMs` milliseconds, or when
+   * `gone` is aborted.
+   */
   async takeWithin(bytes: number, waitMs: number, gone?: AbortSignal): Promise<boolean> {
     if (gone?.aborted === true) return false
     if (this.take(bytes)) return true
@@ -78,7 +81,7 @@ export class ByteBudget {
     return this.waiting.first
   }
 
-  /** What is alone always fits: it may be more than the limit by what one read of a socket brings. */
+  /** The only request always fits: it may exceed the limit by one read of a socket. */
   private fits(bytes: number): boolean {
     return this.used === 0 || this.used + bytes <= this.limit
   }

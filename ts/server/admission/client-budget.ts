@@ -1,4 +1,4 @@
-// Bytes of requests in memory, by client and over all of them: no client has all of the room.
+// Bytes of requests in memory, by client and in total: no client may take all of them.
 import { ByteBudget } from './budget.ts'
 
 /** What the connections of one client take together. */
@@ -19,14 +19,20 @@ export interface Room {
   leave(): void
 }
 
-/** A budget of which each client may take a part. Only clients with connections or bytes are remembered. */
+/**
+ * A budget of which each client may take a part. Only clients with connections or bytes are
+ * remembered.
+ */
 export class ClientBudgets {
   private readonly all: ByteBudget
   /** Most of one client, in bytes. */
   private readonly most: number
   private readonly own = new Map<string, Own>()
 
-  /** `limit` in bytes, 0 is none; `share` is the part of one client, at most 1, `least` what each may take in any case. */
+  /**
+   * `limit` in bytes, 0 is none; `share` is the part of one client, at most 1, `least` what each
+   * may take in any case.
+   */
   constructor(limit: number, share: number, least: number) {
     this.all = new ByteBudget(limit)
     this.most = share >= 1 || limit === 0 ? 0 : Math.max(Math.min(least, limit), Math.floor(limit * share))
@@ -68,7 +74,10 @@ class ClientRoom implements Room {
     return false
   }
 
-  /** Waits for the room of its client first, so that nobody else waits behind one that has too much already. */
+  /**
+   * Waits for the budget of its client first, so that no other client waits behind one that has too
+   * much already.
+   */
   async takeWithin(bytes: number, waitMs: number, gone?: AbortSignal): Promise<boolean> {
     const began = performance.now()
     this.isOverShare = !(await this.own.budget.takeWithin(bytes, waitMs, gone))

@@ -53,7 +53,10 @@ export class Admission {
     return this.addresses.ofConnection(socket)
   }
 
-  /** Counts requests of a client: 0 where they are let in, else the milliseconds until they may come again. */
+  /**
+   * Counts requests of a client: 0 if they are admitted, otherwise the milliseconds until a retry
+   * may be.
+   */
   admit(client: string, requests: number): number {
     return this.buckets === undefined ? 0 : this.buckets.take(client, requests)
   }

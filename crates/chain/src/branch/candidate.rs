@@ -1,5 +1,5 @@
-//! Blocks on the head that a consensus engine may decide on: executed once, when they are proposed, and sealed with what is only
-//! known once they are decided.
+//! Blocks on the head that a consensus engine may decide on: executed once, when they are proposed,
+//! and sealed with the data that is only known after the decision.
 
 use super::{Branch, ExecutedBlock};
 use crate::{BlockAttributes, Chain, ChainError, TransactionSource};
@@ -9,7 +9,8 @@ use hearth_flatkv::{FlatKvError, TrieUpdate};
 use hearth_primitives::{Block, BlockOutput, Height, RootTracker as _};
 use std::sync::Arc;
 
-/// A block that was executed on the head and is complete but for its extra data, which no execution sees.
+/// A block that was executed on the head and is complete except for its extra data, which execution
+/// does not read.
 #[derive(Debug)]
 pub struct Candidate {
     block: Block,
@@ -30,7 +31,8 @@ impl Candidate {
         &self.output
     }
 
-    /// The branch of this block alone, on the head that it was executed on, to be given to [`Chain::adopt_branch`].
+    /// The branch of this one block, on the head that it was executed on, for
+    /// [`Chain::adopt_branch`].
     pub fn seal(mut self, extra_data: Bytes) -> Branch {
         self.block.header.extra_data = extra_data;
         let hash = self.block.header.hash_slow();
@@ -48,14 +50,15 @@ impl Candidate {
 }
 
 impl Chain {
-    /// Executes a block on the head. The inner error is a transaction that cannot be in it and that `source` does not let go,
-    /// with its hash.
+    /// Executes a block on the head. The inner error is an invalid transaction that `source` does
+    /// not drop, with its hash.
     ///
-    /// The head must not move meanwhile: one consensus engine decides on it, and waits for this.
+    /// The head must not move meanwhile: only one consensus engine moves it, and that waits for
+    /// this call.
     ///
     /// # Errors
-    /// The stores', [`FlatKvError::Parent`] where the head moved meanwhile; [`ChainError::Refused`] where what surrounds the
-    /// transactions fails.
+    /// Those of the stores; [`FlatKvError::Parent`] if the head moved meanwhile;
+    /// [`ChainError::Refused`] if the block fails outside of its transactions.
     pub fn candidate(
         &self,
         attributes: &BlockAttributes,

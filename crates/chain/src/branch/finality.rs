@@ -1,4 +1,5 @@
-//! Which blocks the consensus client calls safe and finalized (execution-apis, src/engine/paris.md: ForkchoiceStateV1).
+//! The blocks that the consensus client names as safe and finalized (execution-apis,
+//! src/engine/paris.md: ForkchoiceStateV1).
 
 use crate::home::{HomePaths, write_lasting};
 use crate::{Chain, ChainError};
@@ -45,7 +46,8 @@ pub struct Finality {
 }
 
 impl Finality {
-    /// What the home notes. A file that does not parse says nothing: the next fork choice writes it again.
+    /// The stored finality of the home. A file that does not parse is ignored: the next fork choice
+    /// writes it again.
     pub(crate) fn read(paths: &HomePaths) -> Self {
         let text = std::fs::read_to_string(paths.finality()).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -53,7 +55,8 @@ impl Finality {
 }
 
 impl Chain {
-    /// What the last fork choice said about finality; nothing where no consensus client ever drove this home.
+    /// The finality according to the last fork choice; empty if no consensus client ever drove this
+    /// home.
     pub fn finality(&self) -> Finality {
         *self.finality.read()
     }
@@ -72,8 +75,9 @@ impl Chain {
         Ok(self.is_canonical(mark.height, &mark.hash)?.then_some(mark))
     }
 
-    /// Notes what a fork choice said; a tag that is `None` keeps its block. The file is whole after a kill; after a power cut
-    /// it may be an earlier one, which the next fork choice replaces, so no disk is waited for.
+    /// Stores the finality of a fork choice; a tag that is `None` keeps its block. The file is
+    /// complete after a kill. After a power cut it may be an earlier one, which the next fork
+    /// choice replaces, so it is not synced.
     ///
     /// # Errors
     /// [`ChainError::Io`].

@@ -1,8 +1,9 @@
 //! Blocks that are executed before fork choice decides on them: the payloads of the Engine API.
 //!
-//! [`Chain::execute_on`] executes a block on any known parent and keeps the result in memory; the head does not move.
-//! [`Chain::adopt_branch`] makes such a block the head: it unwinds to the common ancestor and commits the results as they are,
-//! without a second execution (execution-apis, src/engine/paris.md: `engine_newPayload` and `engine_forkchoiceUpdated`).
+//! [`Chain::execute_on`] executes a block on any known parent and keeps the result in memory; the
+//! head does not move. [`Chain::adopt_branch`] makes such a block the head: it unwinds to the
+//! common ancestor and commits the results unchanged, without a second execution (execution-apis,
+//! src/engine/paris.md: `engine_newPayload` and `engine_forkchoiceUpdated`).
 
 mod candidate;
 mod finality;
@@ -26,8 +27,8 @@ use parking_lot::Mutex;
 use ready::ReadyCommit;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Most blocks between the canonical chain and a block that is executed, and most blocks that a fork choice unwinds
-/// (go-ethereum keeps as many states in memory).
+/// Most blocks between the canonical chain and a block that is executed, and most blocks that a
+/// fork choice unwinds (go-ethereum keeps as many states in memory).
 pub const BRANCH_BLOCKS_MAX: u64 = 128;
 
 /// A block that was executed and verified, with what its execution gave.
@@ -41,8 +42,8 @@ pub struct ExecutedBlock {
     pub total_difficulty: U256,
     /// What its execution gave.
     pub output: BlockOutput,
-    /// The nodes of the state trie that change, for the commit; absent once they were committed, and where the block was
-    /// executed on a state that was not the head's.
+    /// The changed nodes of the state trie, for the commit; absent once they were committed, and if
+    /// the block was executed on a state other than the head's.
     trie: Mutex<Option<TrieUpdate>>,
     /// The commit, where it was made ready: see [`Chain::make_ready`].
     ready: Mutex<Option<ReadyCommit>>,
@@ -74,7 +75,7 @@ pub struct Branch {
     pub fork_height: Height,
     /// Hash of that block.
     pub fork_hash: B256,
-    /// The blocks; empty where the block that was asked for is canonical.
+    /// The blocks; empty if the requested block is canonical.
     pub blocks: Vec<Arc<ExecutedBlock>>,
 }
 
@@ -144,11 +145,12 @@ impl BlockHashes for BranchHashes<'_> {
 }
 
 impl Chain {
-    /// The branch from the canonical chain to a known block: executed ones as `find` has them; those of the ledger that it
-    /// does not have are executed again. `None` where the block or one of its ancestors is not known.
+    /// The branch from the canonical chain to a known block. `find` returns executed blocks; those
+    /// of the ledger that it does not have are executed again. `None` if the block or one of its
+    /// ancestors is unknown.
     ///
     /// # Errors
-    /// [`ChainError::BranchTooLong`]; as [`Chain::execute_on`].
+    /// [`ChainError::BranchTooLong`]; those of [`Chain::execute_on`].
     pub fn branch_to(&self, hash: B256, find: FindExecuted<'_>) -> Result<Option<Branch>, ChainError> {
         let mut path = Vec::new();
         let mut at = hash;
@@ -189,11 +191,11 @@ impl Chain {
         Ok(Some(branch))
     }
 
-    /// Verifies and executes a block on the last block of a branch. Nothing is stored but, of a block that is refused, what
-    /// [`Chain::bad_blocks`] gives; the head does not move.
+    /// Verifies and executes a block on the last block of a branch. Nothing is stored, except that
+    /// a rejected block is added to [`Chain::bad_blocks`]; the head does not move.
     ///
     /// # Errors
-    /// [`ChainError::Refused`] with the field that differs, and the stores' errors.
+    /// [`ChainError::Refused`] with the field that differs, and errors of the stores.
     pub fn execute_on(&self, given: Prepared, parent: &Branch) -> Result<ExecutedBlock, ChainError> {
         let executed = self.execute_detached(&given, parent);
         if let Err(ChainError::Refused { source, .. }) = &executed
@@ -272,11 +274,13 @@ impl Chain {
         Ok((below, Roots::Other(Box::new(trie))))
     }
 
-    /// Makes the last block of a branch the head: unwinds to the branch's canonical ancestor and commits its blocks as they
-    /// were executed. A process that dies meanwhile comes back with the head from before.
+    /// Makes the last block of a branch the head: unwinds to the branch's canonical ancestor and
+    /// commits its blocks as they were executed. If the process dies meanwhile, the next opening
+    /// has the previous head.
     ///
     /// # Errors
-    /// [`FlatKvError::UnwindTarget`] where history does not reach back to the ancestor; the stores' errors.
+    /// [`FlatKvError::UnwindTarget`] if history does not reach back to the ancestor; errors of the
+    /// stores.
     pub fn adopt_branch(&self, branch: &Branch) -> Result<(), ChainError> {
         let working = &mut *self.working.lock();
         self.note_head(working);
@@ -316,10 +320,11 @@ impl Chain {
         Ok(())
     }
 
-    /// Whether a block is canonical: the block at its height on the way from the head to the genesis.
+    /// Whether a block is canonical: the block at its height on the path from the head to the
+    /// genesis.
     ///
     /// # Errors
-    /// The ledger's.
+    /// Those of the ledger.
     pub fn is_canonical(&self, height: Height, hash: &B256) -> Result<bool, ChainError> {
         Ok(self.ledger.canonical_hash(height)? == Some(*hash)
             || (height == self.base() && *hash == self.base_hash()))
@@ -333,8 +338,8 @@ impl Chain {
 
 /// What moving the head to a branch shares with [`crate::Chain::set_head`].
 impl Chain {
-    /// Takes the working head back to a canonical height. The chosen head is noted on disk before, so that opening the home
-    /// after a crash goes back to it.
+    /// Unwinds the working head to a canonical height. The chosen head is recorded on disk before,
+    /// so that the next opening after a crash returns to it.
     pub(crate) fn unwind_to(&self, working: &mut Working, fork: Height) -> Result<(), ChainError> {
         if fork >= self.head().height {
             return Ok(());

@@ -43,7 +43,7 @@ pub enum AccountsError {
     /// So many are not made.
     #[error("{count} accounts are too many: at most {DEV_ACCOUNTS_MAX} are made")]
     TooMany {
-        /// How many were asked for.
+        /// The requested number.
         count: usize,
     },
 }
@@ -56,8 +56,8 @@ pub fn dev_accounts() -> Vec<DevAccount> {
 /// A phrase, and its first accounts.
 type Derived = (String, Vec<DevAccount>);
 
-/// The accounts that were derived last: genesis, signer and whoever prints them ask for the same ones one after the other, and
-/// a phrase costs milliseconds.
+/// The accounts that were derived last: genesis, signer and console need the same ones in
+/// succession, and a phrase costs milliseconds.
 static LAST: Mutex<Option<Derived>> = Mutex::new(None);
 
 /// Derives the first accounts of a phrase.

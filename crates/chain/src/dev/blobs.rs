@@ -1,5 +1,5 @@
-//! Blobs of mined transactions. Blocks carry only their hashes (EIP-4844), and tools of development chains ask for the
-//! blobs themselves.
+//! Blobs of mined transactions. Blocks contain only their hashes (EIP-4844), but tools for
+//! development chains read the blobs themselves.
 
 use crate::pool::PoolEntry;
 use alloy_consensus::{Transaction as _, TxEip4844Variant};
@@ -9,7 +9,8 @@ use hearth_primitives::PooledTransaction;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Most bytes of transactions with blobs that are kept after they were mined; the oldest ones go first.
+/// Most bytes of transactions with blobs that are kept after they were mined; the oldest are
+/// dropped first.
 pub const MINED_BLOBS_BYTES_MAX: usize = 64 << 20;
 
 /// The transactions with blobs that were mined last.

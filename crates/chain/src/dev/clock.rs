@@ -19,19 +19,19 @@ pub enum TimeError {
     /// It lies before the head's.
     #[error("Timestamp error: {time} is lower than previous block's timestamp")]
     Past {
-        /// The time asked for.
+        /// The requested time.
         time: u64,
     },
     /// It is the head's: times ascend strictly from block to block.
     #[error("Timestamp error: {time} is equal to the previous block's timestamp, and must be higher")]
     Same {
-        /// The time asked for.
+        /// The requested time.
         time: u64,
     },
     /// No clock goes so far.
     #[error("Timestamp error: {time} is out of range: at most {max}")]
     Range {
-        /// The time, or the seconds, asked for.
+        /// The requested time or seconds.
         time: u64,
         /// The highest.
         max: u64,
@@ -79,8 +79,9 @@ impl Clock {
         }
     }
 
-    /// Moves the clock forward, from the time of `head` where that lies ahead of it; how far it goes before the machine's
-    /// then. So the next block lies that much after the head, or after now, also where blocks came faster than seconds.
+    /// Moves the clock forward, from the time of `head` if that is ahead of it. Returns how far the
+    /// clock is ahead of the machine's then. The next block is thus that much after the head, or
+    /// after now, even if blocks came faster than seconds.
     ///
     /// # Errors
     /// [`TimeError::Range`].

@@ -1,4 +1,5 @@
-//! What a developer does to a development chain between its blocks: time, snapshots, edits, reorganisations.
+//! Operations of a developer on a development chain between its blocks: time, snapshots, edits,
+//! reorganisations.
 
 use super::{
     clock::{Clock, TimeError},
@@ -16,7 +17,7 @@ use std::{collections::VecDeque, sync::Arc};
 /// Highest chain id: that of a signature follows from it and takes 64 bits (EIP-2294).
 const CHAIN_ID_MAX: u64 = u64::MAX / 2 - 36;
 
-/// Something that is asked of a development chain and cannot be.
+/// A request to a development chain that cannot be fulfilled.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// A time that no block can have.
@@ -29,7 +30,7 @@ pub enum ControlError {
         what: &'static str,
         /// Height of the head, above the first block.
         height: Height,
-        /// How many were asked for.
+        /// The requested number of blocks.
         depth: u64,
     },
     /// A chain id that the chain cannot have.
@@ -105,10 +106,10 @@ impl DevChain {
         self.changed();
     }
 
-    /// Changes the clock, which is told the time of the head.
+    /// Changes the clock; `change` gets the time of the head.
     ///
     /// # Errors
-    /// Those of the change, after which the clock is as it was.
+    /// Those of the change, after which the clock is unchanged.
     pub fn set_clock<T>(
         &self,
         set: impl FnOnce(&mut Clock, u64) -> Result<T, TimeError>,
@@ -133,10 +134,10 @@ impl DevChain {
         self.after_edit()
     }
 
-    /// Edits one account as `edit` has it, which is told what there is.
+    /// Edits one account; `edit` gets its current fields.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Those of [`Self::edit`].
     pub fn edit_with(
         &self,
         address: Address,
@@ -172,11 +173,12 @@ impl DevChain {
         })
     }
 
-    /// Goes back to a snapshot: blocks, state, time and what waited. It is gone then, and so are later ones. `false` where
-    /// there is none of this number, or its block is not on the chain any more; nothing is changed then.
+    /// Reverts to a snapshot: blocks, state, time and pending transactions. The snapshot and later
+    /// ones are removed. `false`, with no change, if there is no such snapshot or its block is no
+    /// longer on the chain.
     ///
     /// # Errors
-    /// The stores'.
+    /// Those of the stores.
     pub fn revert(&self, number: u64) -> Result<bool, ChainError> {
         let mut snapshots = self.building.lock();
         let Some(snapshot) = snapshots.get(number).cloned() else { return Ok(false) };
@@ -194,10 +196,10 @@ impl DevChain {
         Ok(true)
     }
 
-    /// Gives the blocks to come another chain id. Transactions that wait and name another one are dropped.
+    /// Sets the chain id of future blocks. Pending transactions with another one are dropped.
     ///
     /// # Errors
-    /// [`ControlError::ChainId`]; nothing is changed then.
+    /// [`ControlError::ChainId`]; nothing has changed then.
     pub fn set_chain_id(&self, id: u64) -> Result<(), ControlError> {
         let _no_block_comes_between = self.building.lock();
         if !(1..=CHAIN_ID_MAX).contains(&id) {
@@ -225,19 +227,20 @@ impl DevChain {
         self.building.lock().list().collect()
     }
 
-    /// Takes the last blocks back. Their transactions are gone with them; the clock goes on from the new head.
+    /// Removes the last blocks with their transactions; the clock continues from the new head.
     ///
     /// # Errors
-    /// [`ControlError::TooDeep`]; the stores'.
+    /// [`ControlError::TooDeep`]; those of the stores.
     pub fn rollback(&self, depth: u64) -> Result<(), ControlError> {
         let _no_block_comes_between = self.building.lock();
         self.take_back("Rollback", depth).map(drop)
     }
 
-    /// Goes back to the first block and to an empty pool, with what the next blocks are to be like as it was at the start.
+    /// Returns to the first block and an empty pool, with the settings of future blocks as they
+    /// were at the start.
     ///
     /// # Errors
-    /// The stores'.
+    /// Those of the stores.
     pub fn reset(&self, clock_offset: i64, gas_limit: Option<u64>) -> Result<(), ChainError> {
         let mut snapshots = self.building.lock();
         self.chain.rewind(self.chain.base(), Arc::default())?;
@@ -248,11 +251,12 @@ impl DevChain {
         Ok(())
     }
 
-    /// Replaces the last blocks by as many others with these transactions. Those of the blocks that go return to the pool,
-    /// as far as they are still possible. A transaction that its block cannot have is left out.
+    /// Replaces the last blocks by as many others with these transactions. The transactions of the
+    /// removed blocks return to the pool if they are still valid. A transaction that is invalid in
+    /// its block is left out.
     ///
     /// # Errors
-    /// [`ControlError::TooDeep`], [`ControlError::BeyondBranch`]; the stores'.
+    /// [`ControlError::TooDeep`], [`ControlError::BeyondBranch`]; those of the stores.
     pub fn reorg(&self, depth: u64, transactions: Vec<BranchTransaction>) -> Result<(), ControlError> {
         let _no_block_comes_between = self.building.lock();
         if let Some(beyond) = transactions.iter().find(|given| given.block >= depth) {

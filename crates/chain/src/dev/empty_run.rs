@@ -1,6 +1,7 @@
-//! Many empty blocks at once, as tests ask for to let time pass. Each is a real block with a header, a state root and a place
-//! in the ledger, for the system calls at its start change the state (EIP-2935, EIP-4788). What they share is work that a
-//! single block does for itself: one open trie, state that is read once and then kept in memory, one commit.
+//! Many empty blocks at once, with which tests let time pass. Each is a real block with a header, a
+//! state root and its rows in the ledger, because the system calls at its start change the state
+//! (EIP-2935, EIP-4788). They share work that single blocks repeat: one open trie, state that is
+//! read once and then kept in memory, one commit.
 
 use super::{
     NextBlock,
@@ -17,12 +18,12 @@ use std::{
     thread,
 };
 
-/// Empty blocks of the first commit and of the last: nothing is committed before the first is made, or made while the last is
-/// committed.
+/// Empty blocks of the first commit and of the last: no commit runs while the first run is made,
+/// and no block is made while the last run is committed.
 const RUN_BLOCKS_MIN: u64 = 512;
 
-/// Most empty blocks of one commit: with about 3 KiB of rows and records each, 12 MiB of memory. Upper nodes of the trie are
-/// written once a commit.
+/// Most empty blocks of one commit: with about 3 KiB of rows and records each, 12 MiB of memory.
+/// Upper nodes of the trie are written once per commit.
 const RUN_BLOCKS_MAX: u64 = 4096;
 
 /// Runs that may wait for their commit, while one is committed and one is made.
@@ -55,9 +56,9 @@ struct Making<'a> {
 }
 
 impl DevChain {
-    /// Makes `count` empty blocks on `parent`, or fewer where `should_stop` says so; the header of the last one. While a run of
-    /// them is committed, the next one is made. `None` where that cannot be done: something waits in the pool, or the state was
-    /// edited since the last block.
+    /// Makes `count` empty blocks on `parent`, or fewer if `should_stop` returns true; returns the
+    /// header of the last one. While a run is committed, the next one is made. `None` if this is
+    /// not possible: a transaction is pending, or the state was edited since the last block.
     pub(super) fn mine_empty(
         &self,
         parent: &Header,
@@ -110,7 +111,8 @@ impl DevChain {
         Ok(last)
     }
 
-    /// Makes blocks run by run. Ends early where nobody takes them any more: the commit failed, and says why.
+    /// Makes blocks run by run. Ends early if the receiver is gone, because the commit failed and
+    /// reports why.
     fn make_runs(
         &self,
         making: &mut Making<'_>,
@@ -172,8 +174,9 @@ impl DevChain {
     }
 }
 
-/// Blocks of the next commit, after `made` and with `left` to be made: as many as were made before, and no more than half of
-/// what is left, so that both threads begin early and end about together.
+/// Number of blocks of the next commit, after `made` and with `left` to be made: as many as were
+/// made before, and at most half of those left, so that both threads begin early and end about
+/// together.
 fn run_blocks(made: u64, left: u64) -> u64 {
     made.min(left / 2).clamp(RUN_BLOCKS_MIN, RUN_BLOCKS_MAX).min(left)
 }
@@ -237,7 +240,8 @@ impl StateReader for RunState<'_> {
         Ok(code)
     }
 
-    /// Only asked for an account that is destroyed, which no block without transactions does.
+    /// Only called for an account that is destroyed, which does not happen in a block without
+    /// transactions.
     fn storage_of(&self, _: &Address) -> Result<Vec<(U256, U256)>, StateError> {
         Err(StateError::Store("an empty block destroys an account".to_owned()))
     }

@@ -1,4 +1,5 @@
-//! A development chain that goes on from a block of another chain: its state is read from there, as far as it is read.
+//! A development chain that forks a block of another chain: its state is fetched from there on
+//! first read.
 
 use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
@@ -20,13 +21,14 @@ pub struct ForkBlock {
 }
 
 impl Chain {
-    /// Opens the home of a fork after this block, making it where it is new. `genesis` is the text of a geth-format genesis file
-    /// with the rules of the blocks to come; accounts of its allocation get their balance in the first state, and their code where
-    /// the origin has none at their address. The state of everything else is `options.origin`'s.
+    /// Opens the home of a fork after this block, making it if it is new. `genesis` is the text of
+    /// a geth-format genesis file with the rules of future blocks. Accounts of its allocation get
+    /// their balance in the first state, and their code if the origin has none at their address.
+    /// All other state is that of `options.origin`.
     ///
     /// # Errors
-    /// [`ChainError::OtherChain`] where the home holds anything else; [`ChainError::ForkWithoutOrigin`]; the origin's; as
-    /// [`Chain::create`].
+    /// [`ChainError::OtherChain`] if the home contains anything else;
+    /// [`ChainError::ForkWithoutOrigin`]; those of the origin; those of [`Chain::create`].
     pub fn fork(
         home: &Path,
         genesis: &str,
@@ -54,7 +56,7 @@ impl Chain {
                 opened => return opened,
             }
         }
-        // What is asked of the origin comes first: where it does not answer, there is no home.
+        // The origin is read first: if it does not answer, no home is made.
         let changes = first_changes(&*origin, &rules)?;
         write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
         file.write(&paths, options.fsync)?;
@@ -106,7 +108,8 @@ impl ChainFile {
     }
 }
 
-/// What the first state has that the origin's has not: balances, and code at addresses where the origin has none.
+/// The difference of the first state from the origin's: balances, and code at addresses at which
+/// the origin has none.
 fn first_changes(origin: &dyn Origin, rules: &Genesis) -> Result<Changeset, StateError> {
     let mut changes = alloc_changes(rules.alloc());
     for change in &mut changes.accounts {
@@ -119,7 +122,8 @@ fn first_changes(origin: &dyn Origin, rules: &Genesis) -> Result<Changeset, Stat
             (true, false) => {
                 Some(Account { code_hash: wanted.code_hash, nonce: here.nonce.max(wanted.nonce), ..here })
             }
-            // An account whose key is known is funded, and has no code that would take what it is sent.
+            // An account with a known key is funded, and its code is removed, which would otherwise
+            // take the ether sent to it.
             (false, _) => {
                 Some(Account { balance: wanted.balance, code_hash: KECCAK256_EMPTY, nonce: here.nonce })
             }

@@ -15,8 +15,8 @@ const CREATE2_DEPLOYER_CODE: Bytes = Bytes::from_static(&hex!(
     "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3"
 ));
 
-/// Contracts that are there from the start: those that block processing calls from Cancun and Prague on, without whose
-/// code a block of Prague is invalid, and the deployer. Their nonces are those that they have on mainnet.
+/// Contracts of the genesis: those that block processing calls from Cancun and Prague on, without
+/// whose code a block of Prague is invalid, and the deployer. Their nonces are those of mainnet.
 fn contracts(fork: DevFork) -> impl Iterator<Item = (Address, Bytes, u64)> {
     let contracts = [
         (DevFork::Cancun, eip4788::BEACON_ROOTS_ADDRESS, eip4788::BEACON_ROOTS_CODE.clone(), 1),
@@ -39,7 +39,8 @@ fn contracts(fork: DevFork) -> impl Iterator<Item = (Address, Bytes, u64)> {
     there.map(|(_, address, code, nonce)| (address, code, nonce))
 }
 
-/// The genesis file of a development chain as it is without options: every fork to Osaka from block 0, ten funded accounts.
+/// The genesis file of a development chain without options: every fork up to Osaka from block 0,
+/// ten funded accounts.
 pub fn dev_genesis_json(gas_limit: u64) -> String {
     let options = GenesisOptions { gas_limit, ..GenesisOptions::default() };
     dev_genesis(&options).expect("the phrase is a valid mnemonic")

@@ -1,4 +1,4 @@
-//! Transactions of accounts whose keys nobody here has.
+//! Transactions of accounts whose keys are not known here.
 
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, Signature, U256};
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Impersonation {
-    /// Of everyone, or of nobody yet.
+    /// For all accounts, or for none so far.
     pub fn new(everyone: bool) -> Self {
         Self { state: RwLock::new(State { everyone, ..State::default() }) }
     }
@@ -59,9 +59,9 @@ impl Impersonation {
     }
 }
 
-/// What stands in place of the signature of a transaction that an account did not sign. Its `r` is the account, so that
-/// transactions of two accounts never have the same hash; its `s` is [`hearth_evm::UNSIGNED_S`], by which execution knows
-/// it.
+/// The placeholder for the signature of a transaction that its account did not sign. Its `r` is the
+/// account, so that transactions of two accounts never have the same hash; its `s` is
+/// [`hearth_evm::UNSIGNED_S`], by which execution recognises it.
 pub fn stand_in(account: &Address) -> Signature {
     Signature::new(U256::from_be_slice(account.as_slice()), hearth_evm::UNSIGNED_S, false)
 }

@@ -53,7 +53,8 @@ fn run(dev: &DevChain, stop: &AtomicBool) {
         match before {
             Some(every) if !changed && since.elapsed() >= every => {
                 since = Instant::now();
-                // A store that fails says so to everyone who asks it for something; the next block may be possible again.
+                // A failing store reports its error to every request; the next block may be
+                // possible again.
                 let _ = dev.mine_blocks(1, Steps::default(), &|| stop.load(SeqCst));
             }
             _ if changed => since = Instant::now(),

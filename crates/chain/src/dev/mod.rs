@@ -1,4 +1,4 @@
-//! The development chain: funded accounts, blocks when somebody wants them, and what a developer does between them.
+//! The development chain: funded accounts, blocks on demand, and operations between blocks.
 
 mod accounts;
 mod blobs;

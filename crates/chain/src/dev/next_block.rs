@@ -5,7 +5,7 @@ use crate::{BlockAttributes, Chain, Edits};
 use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_primitives::Header;
 
-/// What somebody set for the blocks to come.
+/// Requested values for future blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextBlock {
     /// When it is made.
@@ -23,15 +23,17 @@ pub struct NextBlock {
 }
 
 impl NextBlock {
-    /// The header of the block after this one, without what execution gives. `edits` are those that it takes along.
+    /// The header of the block after this one, without the fields that execution determines.
+    /// `edits` are those that the block includes.
     pub(super) fn header(
         &self,
         chain: &Chain,
         (parent, parent_hash): (&Header, B256),
         edits: &Edits,
     ) -> Header {
-        // There is no beacon chain to draw lots: a value that differs from block to block has to do. Edits are part of it, for
-        // two blocks with one hash must have been executed on one state.
+        // There is no beacon chain to provide randomness, so a value that differs from block to
+        // block replaces it. Edits are part of it, because two blocks with one hash must have been
+        // executed on one state.
         let mut draw = [parent_hash.as_slice(), &(parent.number + 1).to_be_bytes()].concat();
         let digest = (!edits.is_empty()).then(|| edits.digest());
         draw.extend(digest.iter().flat_map(|digest| digest.0));

@@ -1,4 +1,5 @@
-//! What a development chain begins with, and how it makes blocks until somebody says otherwise.
+//! The initial options of a development chain, and how it makes blocks until a request changes
+//! that.
 
 use super::{
     accounts::{DEV_ACCOUNTS, DEV_MNEMONIC},
@@ -66,12 +67,14 @@ pub struct MiningOptions {
     pub gas_limit: Option<u64>,
     /// Whether everyone may send from any account.
     pub auto_impersonate: bool,
-    /// Whether sending a transaction that reverts is an error; once Hardhat asked where absent.
+    /// Whether sending a transaction that reverts is an error; if absent, once Hardhat has
+    /// identified the node.
     pub throw_on_revert: Option<bool>,
 }
 
 impl MiningOptions {
-    /// When blocks are made. Blocks at an interval keep automine off until they end; without either, it stays off.
+    /// When blocks are made. Blocks at an interval disable automine until they end; without either,
+    /// automine stays off.
     pub fn mining(&self) -> Mining {
         let Self { automine, interval, .. } = *self;
         Mining { automine, interval, paused: !automine && interval.is_some() }

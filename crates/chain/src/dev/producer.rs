@@ -1,4 +1,5 @@
-//! Block production of the development chain: what is ready in the pool becomes blocks, as the rules of mining have it.
+//! Block production of the development chain: executable transactions of the pool become blocks,
+//! according to the mining mode.
 
 use super::{
     blobs::MinedBlobs, clock::Clock, impersonation::Impersonation, next_block::NextBlock,
@@ -36,7 +37,7 @@ pub struct Mined {
     pub blocks: Vec<B256>,
     /// Transactions that turned out to be invalid on execution, and why; they left the pool.
     pub dropped: Vec<(B256, TxError)>,
-    /// What the execution of the transaction did that was asked about, where it is in one of the blocks.
+    /// The outcome of the given transaction, if it is in one of the blocks.
     pub outcome: Option<TxOutcome>,
 }
 
@@ -61,13 +62,13 @@ pub struct Mining {
 }
 
 impl Mining {
-    /// With automine, or without and on no other grounds than that: what ends blocks at an interval.
+    /// Automine on or off by itself, which also ends blocks at an interval.
     pub fn automine(enabled: bool, interval: Option<Duration>) -> Self {
         Self { automine: enabled, interval: interval.filter(|_| !enabled), paused: false }
     }
 
-    /// With blocks at an interval in place of automine; without an interval automine comes back where an interval
-    /// switched it off.
+    /// Blocks at an interval instead of automine; without an interval, automine returns if an
+    /// interval disabled it.
     pub fn every(self, interval: Option<Duration>) -> Self {
         let paused = self.automine || self.paused;
         match interval {
@@ -91,7 +92,7 @@ pub struct DevChain {
     pub(super) chain: Arc<Chain>,
     pub(super) pool: Arc<TransactionPool>,
     order: Order,
-    /// One block is built at a time, and nobody else changes the chain meanwhile.
+    /// Held while one block is built: nothing else changes the chain meanwhile.
     pub(super) building: Mutex<Snapshots>,
     pub(super) next: Mutex<NextBlock>,
     pub(super) mining: Mutex<Mining>,
@@ -101,7 +102,7 @@ pub struct DevChain {
     mined_blobs: MinedBlobs,
     /// Whether sending a transaction that reverts is an error, where the user said so.
     throw_on_revert: Option<bool>,
-    /// Whether Hardhat asked what this node is.
+    /// Whether Hardhat has identified this node.
     hardhat_asked: AtomicBool,
     /// Grows with every change that the next block shows.
     version: AtomicU64,
@@ -130,12 +131,13 @@ impl DevChain {
         }
     }
 
-    /// Adds a transaction to the pool and, with automine, makes blocks of what can be executed now. Nothing comes
-    /// between the check against the head and the block. Where a sender is given, the signature is not checked. The
-    /// inner error is a transaction that is not accepted.
+    /// Adds a transaction to the pool and, with automine, makes blocks of the executable
+    /// transactions. No other change comes between the check against the head and the block. If a
+    /// sender is given, the signature is not checked. The inner error is a transaction that is not
+    /// accepted.
     ///
     /// # Errors
-    /// The stores'.
+    /// Those of the stores.
     pub fn submit(
         &self,
         transaction: PooledTransaction,
@@ -144,12 +146,13 @@ impl DevChain {
         self.submit_next(None, sender, |_| Ok(transaction))
     }
 
-    /// As [`Self::submit`], for a transaction that is completed once the next nonce of `account` is known (0 where no
-    /// account is given). Choosing the nonce and adding to the pool are one step: no other transaction of the account
-    /// comes between them.
+    /// Same as [`Self::submit`], for a transaction that is completed once the next nonce of
+    /// `account` is known (0 without an account). Choosing the nonce and adding to the pool are one
+    /// step: no other transaction of the account comes between them.
     ///
     /// # Errors
-    /// The stores'. The inner error is that of `make`, or a transaction that is not accepted.
+    /// Those of the stores. The inner error is that of `make`, or a transaction that is not
+    /// accepted.
     pub fn submit_next<E: From<PoolError>>(
         &self,
         account: Option<&Address>,
@@ -191,7 +194,8 @@ impl DevChain {
         })
     }
 
-    /// Refuses a price that the next block does not take. Without automine a transaction may wait for a lower base fee.
+    /// Refuses a gas price below that of the next block. Without automine a transaction may wait
+    /// for a lower base fee.
     fn check_price(
         &self,
         transaction: &PooledTransaction,
@@ -214,10 +218,11 @@ impl DevChain {
         Ok(())
     }
 
-    /// Makes a block for every transaction that can be executed now, the best one first.
+    /// Makes a block for each executable transaction, the best one first.
     ///
     /// # Errors
-    /// The stores'. Transactions that fail are mined; those that are invalid are dropped and reported.
+    /// Those of the stores. Transactions that fail are mined; invalid ones are dropped and
+    /// reported.
     pub fn mine_ready(&self) -> Result<Mined, ChainError> {
         let _one_at_a_time = self.building.lock();
         self.mine(None)
@@ -254,11 +259,11 @@ impl DevChain {
         }
     }
 
-    /// Makes so many blocks, of what waits as far as it fits; the heights of the new ones, or `None` where none was asked
-    /// for. Ends early where `should_stop` says so.
+    /// Makes so many blocks, of the pending transactions as far as they fit. Returns the heights of
+    /// the new blocks, or `None` if `count` is 0. Ends early if `should_stop` returns true.
     ///
     /// # Errors
-    /// [`ChainError::Cancelled`] after the blocks that were made until then; the stores'.
+    /// [`ChainError::Cancelled`] after the blocks that were made until then; those of the stores.
     pub fn mine_blocks(
         &self,
         count: u64,
@@ -284,12 +289,13 @@ impl DevChain {
             }
             Ok(parent.number)
         };
-        // Who asked for them is answered once.
+        // The caller is answered once for all blocks, so they are synced together.
         let last = if count > 1 { self.chain.kv().sync_together(make)? } else { make()? };
         Ok((last > before).then(|| before + 1..=last))
     }
 
-    /// Makes a block of what waits, as far as it fits; its header. `step` says how far its time is from its parent's.
+    /// Makes a block of the pending transactions, as far as they fit; returns its header. `step` is
+    /// the distance of its time from its parent's.
     pub(super) fn mine_one(&self, parent: Header, step: Option<u64>) -> Result<Header, ChainError> {
         let state = self.chain.state_at(parent.number)?;
         let header = self.header_after_step((&parent, parent.hash_slow()), step, &edits_of(&state));
@@ -357,12 +363,13 @@ impl DevChain {
         &self.mined_blobs
     }
 
-    /// Hardhat asked what this node is: its plugins expect an error for a transaction that reverts.
+    /// Hardhat has identified this node: its plugins expect an error for a transaction that
+    /// reverts.
     pub fn hardhat_asks(&self) {
         self.hardhat_asked.store(true, SeqCst);
     }
 
-    /// Whether sending a transaction that reverts is answered with an error, as Hardhat's node does.
+    /// Whether sending a transaction that reverts is answered with an error, as by Hardhat's node.
     pub fn throws_on_revert(&self) -> bool {
         self.throw_on_revert.unwrap_or_else(|| self.hardhat_asked.load(SeqCst))
     }
@@ -391,7 +398,8 @@ impl DevChain {
         })
     }
 
-    /// Executes, completes and stores a block on the head; the inner error is a transaction that cannot be in it.
+    /// Executes, completes and stores a block on the head; the inner error is an invalid
+    /// transaction.
     fn build(
         &self,
         header: Header,

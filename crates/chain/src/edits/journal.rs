@@ -1,7 +1,8 @@
-//! The edits that no block took yet, in a file, so that they outlive the process.
+//! The edits that no block includes yet, in a file, so that they outlive the process.
 //!
-//! The file begins with the hash of the block whose state is edited; records follow, each the whole of what one edit
-//! left of its accounts: length u32, CRC-32 u32, RLP. A torn last record is an edit that nobody was told of.
+//! The file begins with the hash of the block whose state is edited; records follow, each with the
+//! complete accounts after one edit: length u32, CRC-32 u32, RLP. A torn last record is an edit
+//! that was never acknowledged.
 
 use super::Edits;
 use crate::{ChainError, home::remove};

@@ -1,9 +1,10 @@
 //! Edits of the state between two blocks, as development tools make them.
 //!
-//! What somebody sets after block N lies over the state after N until block N+1 is committed: everyone who asks for that
-//! state gets it through [`StateAt`]. The block takes the edits along: its change of the store is theirs and its own, its
-//! state root is that of both, and a row of the canonical index keeps them, so that the state that the block was executed
-//! on can be had again. Store and header agree at every height, and taking the block back takes its edits back too.
+//! Edits after block N are an overlay on the state after N until block N+1 is committed: every
+//! reader of that state gets it through [`StateAt`]. The block includes the edits: its change of
+//! the store is theirs and its own, its state root covers both, and a row of the canonical index
+//! keeps them, so that the state on which the block was executed can be restored. Store and header
+//! agree at every height, and unwinding the block unwinds its edits too.
 
 mod journal;
 mod overlay;
@@ -29,13 +30,14 @@ pub const EDITS_MAX: usize = 4 << 20;
 /// Blocks that are taken back in one batch.
 const UNWOUND_AT_ONCE: u64 = 4_096;
 
-/// First byte of the rows of the canonical index that keep edits; the height of the block that took them follows.
+/// First byte of the rows of the canonical index that keep edits; the height of the block that
+/// includes them follows.
 const ROW: u8 = b'e';
 
 /// What was edited in this home.
 #[derive(Debug, Default)]
 pub(crate) struct EditedState {
-    /// Whether there ever were edits: without, nobody looks for them.
+    /// Whether there ever were edits: if not, reads skip the look-up.
     any: AtomicBool,
     pending: RwLock<Pending>,
     /// Grows with every edit.
@@ -80,7 +82,7 @@ impl Chain {
         Ok(StateAt::new(view, edits))
     }
 
-    /// As [`Self::state_at`], without waiting for anyone; `None` also where somebody edits at the moment.
+    /// Same as [`Self::state_at`], without waiting; `None` also while an edit is being made.
     pub fn state_at_once(&self, height: Height) -> Option<StateAt> {
         if !self.edited.any.load(SeqCst) {
             return Some(StateAt::new(self.kv.at(height).ok()?, None));
@@ -126,11 +128,12 @@ impl Chain {
         Ok(trie)
     }
 
-    /// What the state after the block at a height proves of an account and of some of its slots, and whether the state was
-    /// edited after the block: the proof's root is not that of the block's header then.
+    /// The proof of an account and of some of its slots in the state after the block at a height,
+    /// and whether the state was edited after the block: then the proof's root is not that of the
+    /// block's header.
     ///
     /// # Errors
-    /// As [`hearth_flatkv::FlatKv::prove`].
+    /// Those of [`hearth_flatkv::FlatKv::prove`].
     pub fn prove_after(
         &self,
         height: Height,
@@ -155,7 +158,8 @@ impl Chain {
         let head = self.head();
         let below = self.kv.at(head.height)?;
         let below = below.for_execution().unwrap_or_else(|| Box::new(below.clone()));
-        // What is read from far away comes before the lock that readers wait for; it is near from then on.
+        // Reads from a remote node come before the lock that readers wait for; the values are
+        // cached from then on.
         for (address, edit) in edits {
             below.account(address)?;
             edit.slots.iter().try_for_each(|(slot, _)| below.storage(address, slot).map(drop))?;
@@ -168,7 +172,7 @@ impl Chain {
         let (mut done, mut all) = (Edits::default(), pending.edits.clone());
         let many = edits.len() > 1;
         if !many {
-            // Nobody else has it, so that nothing is copied.
+            // There is no other reference, so nothing is copied.
             pending.edits = Arc::default();
         }
         let into = Arc::make_mut(&mut all);
@@ -200,17 +204,19 @@ impl Chain {
         self.edited.version.load(SeqCst)
     }
 
-    /// Takes the head back to the canonical block at a height, whose state is edited so from now on. The blocks above it
-    /// stay in the ledger.
+    /// Rewinds the head to the canonical block at a height, whose state gets these edits. The
+    /// blocks above it stay in the ledger.
     ///
     /// # Errors
-    /// [`hearth_flatkv::FlatKvError::UnwindTarget`] where history does not reach back to it; nothing is changed then.
+    /// [`hearth_flatkv::FlatKvError::UnwindTarget`] if history does not reach back to it; nothing
+    /// has changed then.
     pub fn rewind(&self, to: Height, edits: Arc<Edits>) -> Result<(), ChainError> {
         let working = &mut *self.working.lock();
         self.note_head(working);
         {
             let pending = &mut *self.edited.pending.write();
-            // In steps, for a step is one batch in memory. Who dies between two has gone back a part of the way.
+            // In steps, because a step is one batch in memory. A crash between two leaves a partial
+            // rewind.
             let reached = self.kv.oldest().is_some_and(|oldest| oldest <= to);
             while reached && self.head().height > to.saturating_add(UNWOUND_AT_ONCE) {
                 self.kv.unwind(self.head().height - UNWOUND_AT_ONCE)?;
@@ -226,8 +232,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Brings what is edited into the block that is committed next: applied to the store, with the row that keeps it.
-    /// `None` where nothing is.
+    /// Includes the edits in the block that is committed next: they are applied to the store, with
+    /// the row that keeps them. `None` if there are none.
     pub(crate) fn take_edits(
         &self,
         height: Height,
@@ -252,8 +258,8 @@ impl Chain {
     }
 }
 
-/// Edits that go into the block that is committed next. Dropped before it is, they stay edits, and what was applied of them to
-/// the store is discarded.
+/// Edits that go into the block that is committed next. If this is dropped before the commit, they
+/// stay pending edits, and their changes of the store are discarded.
 pub(crate) struct TakenEdits<'a> {
     chain: &'a Chain,
     pending: Option<Taken<'a>>,

@@ -5,7 +5,7 @@ use alloy_rlp::{RlpDecodable, RlpEncodable};
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateError, StateReader};
 use std::collections::BTreeMap;
 
-/// One account's edits: what was there, what is there now, and its edited slots, old and new.
+/// One account's edits: the account before and after them, and its edited slots, old and new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edited {
     old: Option<Account>,
@@ -66,11 +66,11 @@ impl Edits {
         slots.map(|(slot, (_, new))| (*slot, *new))
     }
 
-    /// Adds an edit, and gives what it did alone. `below` is the state without any of these edits. On an error nothing is
-    /// edited.
+    /// Adds an edit, and returns its own effect. `below` is the state without any of these edits.
+    /// After an error nothing is edited.
     ///
     /// # Errors
-    /// The store's.
+    /// Those of the store.
     pub fn apply(
         &mut self,
         address: Address,

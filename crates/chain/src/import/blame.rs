@@ -1,4 +1,4 @@
-//! Which field of a block does not decode, and where: asked only after decoding failed.
+//! Finds the field of a block that does not decode, after decoding has failed.
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B64, B256, Bloom, Bytes, U256};
@@ -55,7 +55,7 @@ const HEADER: [(&str, Kind); 21] = [
 /// Fields that every header has: those before the base fee.
 const HEADER_LEAST: usize = 15;
 
-/// Finds the first field of a block that does not decode; the block as a whole where every field does.
+/// Finds the first field of a block that does not decode; the block as a whole if every field does.
 pub(super) fn blame(block: &[u8]) -> Blame {
     let mut walk = Walk { all: block, rest: block };
     match walk.block() {

@@ -1,6 +1,8 @@
-//! Importing a recorded block: a home that begins with the state before one block of a chain and holds that block.
+//! Imports a recorded block: a home that begins with the state before one block of a chain and
+//! contains that block.
 //!
-//! The block is executed and checked in memory first; only a block that passes makes or touches a home.
+//! The block is executed and checked in memory first; only a block that passes makes or changes a
+//! home.
 
 use super::case_text;
 use crate::home::{
@@ -37,7 +39,8 @@ pub struct CaseReport {
     pub skipped: Vec<&'static str>,
     /// Whether the home held the block before.
     pub known: bool,
-    /// Time that recovering the senders and executing the block took; reading the file and writing the home not in it.
+    /// Time of recovering the senders and executing the block, without reading the file and writing
+    /// the home.
     pub execution: Duration,
 }
 
@@ -51,14 +54,14 @@ const NO_SIBLING: &str = "state root: a removal folds the trie around a node tha
 const NO_REQUESTS: &str = "requests hash: the system contracts' code is not in the pre-state";
 
 impl Chain {
-    /// Makes a home whose first state is the one before a recorded block and whose only block is that one. `genesis`
-    /// is the text of a geth-format genesis file with the chain's rules; mainnet's without it. The same again is
-    /// harmless.
+    /// Makes a home whose first state is the one before a recorded block and whose only block is
+    /// that one. `genesis` is the text of a geth-format genesis file with the chain's rules;
+    /// without it, mainnet's. Repeating the import is harmless.
     ///
     /// # Errors
     /// [`ChainError::BadCase`], [`ChainError::Refused`] with the field that differs,
-    /// [`ChainError::ParentStateRoot`], [`ChainError::OtherChain`] where the home holds something else. Nothing is
-    /// written then.
+    /// [`ChainError::ParentStateRoot`], [`ChainError::OtherChain`] if the home contains something
+    /// else. Nothing is written then.
     pub fn import_case(
         home: &Path,
         case: &Path,
@@ -108,7 +111,8 @@ impl Chain {
         Ok((chain, report))
     }
 
-    /// Writes what is not there yet: the state before the block, and the block. Whether both were there.
+    /// Writes the missing parts of the state before the block and of the block. Returns whether
+    /// both existed.
     fn store_case(&self, case: &RecordedCase, checked: &Checked) -> Result<bool, ChainError> {
         let _one_at_a_time = self.working.lock();
         let (base, parent) = (self.base(), case.header.parent_hash);
@@ -137,7 +141,8 @@ impl Chain {
                 given,
             });
         }
-        // The sum of the difficulties up to the block is not recorded; its own is the least that it can be.
+        // The total difficulty up to the block is not recorded; the block's own difficulty is a
+        // lower bound.
         let (block, output) = (&checked.block, &checked.output);
         let total_difficulty = case.header.difficulty;
         self.commit_with(block, case.hash, total_difficulty, output, None, &case.ommer_hashes)?;
@@ -222,8 +227,9 @@ impl Checked {
     }
 }
 
-/// Executes over the parent's trie, where there is one, and gives the state root after the block. Proofs of the
-/// parent's state alone may lack a node that the block's removals need; the block is executed without the trie then.
+/// Executes with the parent's trie, if there is one, and returns the state root after the block.
+/// Proofs of the parent's state may lack a node that the block's removals need; then the block is
+/// executed without the trie.
 fn with_roots(
     trie: Option<WitnessTrie>,
     run: impl Fn(Option<&mut dyn RootTracker>) -> Result<BlockOutput, BlockError>,
@@ -240,9 +246,9 @@ fn with_roots(
     }
 }
 
-/// The accounts of a recorded pre-state that exist before its block, which runs under these rules. A recording may list
-/// accounts without nonce, balance and code that were only looked at; its trie nodes, if it has any, tell which of
-/// them exist.
+/// The accounts of a recorded pre-state that exist before its block, which runs under these rules.
+/// A recording may list accounts without nonce, balance and code that were only read; its trie
+/// nodes, if it has any, show which of them exist.
 pub fn recorded_pre_state(case: &RecordedCase, fork: Fork) -> Changeset {
     existing(case, Parent::new(case, &mut Vec::new()).as_ref(), fork)
 }
@@ -253,8 +259,8 @@ fn existing(case: &RecordedCase, parent: Option<&Parent<'_>>, fork: Fork) -> Cha
         let empty = change.new.is_none_or(|new| new.is_empty()) && change.storage.is_empty();
         !empty
             || match parent {
-                // Under EIP-161 an empty account does not exist, but one may be left over from before until a
-                // transaction touches it.
+                // Under EIP-161 an empty account does not exist, but one may remain from before
+                // until a transaction touches it.
                 _ if fork >= Fork::SpuriousDragon => parent.is_some_and(|parent| parent.holds(change)),
                 // Before EIP-161 an empty account may exist like any other.
                 Some(parent) => !parent.lacks(change),
@@ -312,15 +318,17 @@ impl<'a> Parent<'a> {
         self.stays_with(AccountChange { new: None, ..change.clone() })
     }
 
-    /// Whether the root stays as it is with this account written or deleted: it does only if the trie holds, or lacks,
-    /// the account already. Where a node on its way is not recorded, nothing is proven.
+    /// Whether writing or deleting this account leaves the root unchanged: it does only if the trie
+    /// contains, or lacks, the account already. If a node on its path is not recorded, nothing is
+    /// proven.
     fn stays_with(&self, change: AccountChange) -> bool {
         let mut trie = self.trie();
         let written = Changeset { accounts: vec![change], codes: Vec::new() };
         trie.apply(&written).and_then(|()| trie.root()).is_ok_and(|root| root == self.root)
     }
 
-    /// The trie, if the pre-state is what it holds: accounts with all their slots, those without a value too.
+    /// The trie, if it matches the pre-state: accounts with all their slots, including those
+    /// without a value.
     fn check(self, case: &RecordedCase, pre_state: &Changeset) -> Result<WitnessTrie, ChainError> {
         let mut written = pre_state.clone();
         for change in &mut written.accounts {
@@ -359,7 +367,8 @@ mod tests {
         alloy_rlp::encode(bytes)
     }
 
-    /// A trie of two accounts whose hashed addresses begin with different nibbles: the root and their leaves.
+    /// A trie of two accounts whose hashed addresses begin with different nibbles: the root and
+    /// their leaves.
     fn nodes(accounts: [(Address, u64); 2]) -> Vec<Bytes> {
         let mut children = vec![item(&[]); 17];
         let mut all = Vec::new();
@@ -368,7 +377,7 @@ mod tests {
             let words = [item(EMPTY_STORAGE.as_slice()), item(KECCAK256_EMPTY.as_slice())];
             let [storage, code] = words;
             let account = list(&[alloy_rlp::encode(0u64), alloy_rlp::encode(balance), storage, code]);
-            // The path of a leaf: a nibble that says that it is one of odd length, and the other 63 nibbles.
+            // The path of a leaf: a nibble that marks an odd length, and the other 63 nibbles.
             let mut path = key.to_vec();
             path[0] = 0x30 | (path[0] & 0x0f);
             let leaf = list(&[item(&path), item(&account)]);

@@ -12,13 +12,14 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that are inflated at a time while the length of a text is counted.
 const COUNT_BYTES: usize = 64 << 10;
 
-/// The text of a file, inflated where it is gzipped, of at most [`MAX_CASE_BYTES`].
+/// The text of a file, inflated if it is gzipped, of at most [`MAX_CASE_BYTES`].
 ///
-/// A gzipped file is inflated twice, the first time only to count: what inflates to more than the limit is refused before
-/// anything of it is kept, and the buffer of the text has its size from the beginning.
+/// A gzipped file is inflated twice, the first time only to count: a file that inflates to more
+/// than the limit is refused before anything of it is kept, and the buffer of the text has its
+/// final size from the beginning.
 ///
 /// # Errors
-/// The system's; [`io::ErrorKind::InvalidData`] for a text that is too long or not UTF-8.
+/// Those of the system; [`io::ErrorKind::InvalidData`] for a text that is too long or not UTF-8.
 pub fn case_text(path: &Path) -> io::Result<String> {
     text_of(path, MAX_CASE_BYTES)
 }

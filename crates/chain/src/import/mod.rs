@@ -1,8 +1,8 @@
-//! Importing block files: rows of RLP blocks as `geth export` writes them, plain or gzipped.
+//! Imports block files: sequences of RLP blocks as `geth export` writes them, plain or gzipped.
 //!
-//! Three stages run beside each other: one thread reads files and finds the blocks in them, workers decode blocks
-//! and recover senders ahead, and the calling thread executes and commits in order. What is under way is bounded by
-//! count and by bytes.
+//! Three stages run concurrently: one thread reads files and finds the blocks in them, workers
+//! decode blocks and recover senders ahead, and the calling thread executes and commits in order.
+//! Blocks in flight are bounded by count and by bytes.
 
 mod blame;
 mod case;
@@ -80,14 +80,14 @@ pub struct ImportReport {
 }
 
 impl Chain {
-    /// Imports block files. Blocks that are known are skipped, so an import that was broken off goes on where it
-    /// was, and importing twice changes nothing. `report` is called at most ten times a second and once at the end;
-    /// `cancel` is looked at before each block.
+    /// Imports block files. Known blocks are skipped, so an interrupted import resumes where it
+    /// stopped, and importing twice changes nothing. `report` is called at most ten times a second
+    /// and once at the end; `cancel` is checked before each block.
     ///
     /// # Errors
-    /// [`ChainError::BadBlockFile`], [`ChainError::OtherGenesis`], [`ChainError::AtBlock`] with what was wrong with
-    /// a block, [`ChainError::UnknownBlock`] for the head asked for, [`ChainError::Cancelled`]. The good blocks
-    /// before the first bad one are kept in every case.
+    /// [`ChainError::BadBlockFile`], [`ChainError::OtherGenesis`], [`ChainError::AtBlock`] with the
+    /// problem of a block, [`ChainError::UnknownBlock`] for the requested head,
+    /// [`ChainError::Cancelled`]. The good blocks before the first bad one are kept in every case.
     pub fn import(
         &self,
         job: &ImportJob,
@@ -108,7 +108,8 @@ impl Chain {
                     }
                     self.take(&mut guard, step?, &mut progress)?;
                     if guard.is_settled() {
-                        // Readers follow the import, and other changes of the chain come between two blocks.
+                        // Readers follow the import, and other changes of the chain come between
+                        // two blocks.
                         self.announce(&mut guard);
                         MutexGuard::bump(&mut guard);
                     }

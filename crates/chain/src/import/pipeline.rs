@@ -58,9 +58,10 @@ impl Pipeline {
         for _ in 0..workers {
             let jobs = jobs_out.clone();
             scope.spawn(move || {
-                // The lock is held while waiting: another worker then waits for the lock instead of the queue.
+                // The lock is held during the wait: another worker then waits for the lock instead
+                // of the queue.
                 while let Ok((raw, answer)) = { jobs.lock().recv() } {
-                    // Nobody listens any more after a bad block; the answer is not needed then.
+                    // The receiver is gone after a bad block; the answer is not needed then.
                     let _ = answer.send(prepare(chain, raw));
                 }
             });
@@ -111,8 +112,8 @@ impl Drop for Pipeline {
     }
 }
 
-/// Decodes a block, hashes it and, unless it is known, recovers the senders. A sender that cannot be recovered is
-/// left to execution, which names the transaction.
+/// Decodes a block, hashes it and, unless it is known, recovers the senders. Execution reports a
+/// sender that cannot be recovered, with its transaction.
 fn prepare(chain: &Chain, raw: RawBlock) -> Result<Step, ChainError> {
     let RawBlock { bytes, file, index, offset, bytes_done } = raw;
     let mut rest = &bytes[..];
@@ -140,7 +141,7 @@ fn prepare(chain: &Chain, raw: RawBlock) -> Result<Step, ChainError> {
 /// Bytes that are under way.
 #[derive(Default)]
 struct Budget {
-    /// Bytes taken, and whether nobody waits for blocks any more.
+    /// Bytes in flight, and whether the receiver of the blocks is gone.
     state: Mutex<(usize, bool)>,
     changed: Condvar,
 }

@@ -97,7 +97,8 @@ impl Open {
         if self.fill(&mut bytes, 0)? == 0 {
             return Ok(None);
         }
-        // A list of more than 55 bytes has its length in the bytes that follow; a block always is one.
+        // A list of more than 55 bytes has its length in the bytes that follow; a block always is
+        // one.
         let Some(len_bytes) = bytes[0].checked_sub(0xf7).filter(|n| *n > 0) else {
             return Err(self.bad("block", format!("byte {:#04x} does not begin a block", bytes[0])));
         };
@@ -168,7 +169,8 @@ impl Open {
 /// The name that stands for standard input among block files.
 const STANDARD_INPUT: &str = "-";
 
-/// Time between two tries to read a standard input that has nothing at the moment and does not block.
+/// Time between two attempts to read a standard input that is empty at the moment and does not
+/// block.
 const RETRY_EVERY: Duration = Duration::from_millis(5);
 
 /// Whether a block file is standard input.

@@ -1,10 +1,12 @@
-//! Backups: whole homes in folders of their own, made beside a running node or without one.
+//! Backups: complete copies of homes in their own folders, made while a node is running or without
+//! one.
 //!
-//! `DIR/<height>-<n>/` is a home: copied anywhere, or opened where it is, it goes on from its head. The state comes from
-//! the newest snapshot, the log from there on, then the ledger's tables, in this order: so the tables hold everything that
-//! the log tells of. The copy is opened before it gets its name, which brings all of it to one height and proves that it
-//! opens. Files that are sealed are not copied again unless that is asked for: table files of RocksDB are hard links to
-//! those of the snapshot, segments of the ledger that an earlier backup has are hard links to those of it.
+//! `DIR/<height>-<n>/` is a home: copied elsewhere or opened in place, it continues from its head.
+//! The state is copied from the newest snapshot, then the log from there on, then the ledger's
+//! tables, in this order, so that the tables contain everything that the log refers to. The copy is
+//! opened before it gets its name, which brings all of it to one height and proves that it opens.
+//! Sealed files are not copied again by default: table files of RocksDB are hard links to those of
+//! the snapshot, segments of the ledger that an earlier backup has are hard links to those.
 
 use super::{described, state_options};
 use crate::home::HomePaths;
@@ -16,7 +18,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Times that a copy is made anew where the node changed files in between.
+/// Attempts at a copy; the node may change files during one.
 const TRIES: usize = 3;
 /// Newest files of a table that may still be written: they are copied, never linked.
 const UNSEALED: usize = 2;
@@ -60,12 +62,12 @@ pub struct BackupReport {
     pub removed: Vec<PathBuf>,
 }
 
-/// Backs a home up into a folder of its own in `to`. Without a node a snapshot is taken first where the newest is not of
-/// the head; a node's newest snapshot is used as it is.
+/// Backs a home up into a new folder in `to`. Without a node, a snapshot is taken first if the
+/// newest is not of the head; a node's newest snapshot is used as it is.
 ///
 /// # Errors
-/// [`hearth_flatkv::FlatKvError::NoSnapshot`] beside a node that has taken none yet; [`ChainError::Cancelled`];
-/// [`ChainError::Io`]; what opening the copy says.
+/// [`hearth_flatkv::FlatKvError::NoSnapshot`] if a node is running that has taken none;
+/// [`ChainError::Cancelled`]; [`ChainError::Io`]; errors of opening the copy.
 pub fn back_up(
     home: &Path,
     to: &Path,
@@ -88,7 +90,8 @@ pub fn back_up(
         Err(other) => return Err(other),
     };
     let state = state_options(&paths, &file, options);
-    // Held while the files are copied, so that no node starts in the middle; a node that runs has it.
+    // Held while the files are copied, so that no node starts meanwhile; a running node holds it
+    // itself.
     let lock = state.dir.join(hearth_flatkv::LOCK_FILE);
     let _lock = if beside_node {
         None
@@ -219,7 +222,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The files of a folder. All but the newest `unsealed` segments may be linked from the backup before.
+    /// The files of a folder. All but the newest `unsealed` segments may be linked from the
+    /// previous backup.
     fn folder(&mut self, from: &Path, to: &Path, unsealed: usize) -> Result<(), ChainError> {
         fs::create_dir_all(to).map_err(ChainError::io(to))?;
         let names = names(from)?;

@@ -9,17 +9,18 @@ use hearth_primitives::Height;
 pub struct CapsuleRepair {
     /// Capsules that were made again.
     pub made: u64,
-    /// Blocks without a capsule that reads, which cannot be executed any more, or whose capsule is too large to be kept:
-    /// they are traced from history where that reaches.
+    /// Blocks without a sound capsule that cannot be executed any more, or whose capsule is too
+    /// large to be kept: they are traced from history, as far as it reaches.
     pub left: u64,
 }
 
 impl Chain {
-    /// Makes the capsules again that are missing or damaged, of every canonical block that is to have one, and sees to it
-    /// that they stay.
+    /// Rebuilds the missing or damaged capsules of all canonical blocks that should have one, and
+    /// makes them durable.
     ///
     /// # Errors
-    /// The stores'; [`ChainError::Cancelled`] where `watch` says so: what was made until then stays.
+    /// Those of the stores; [`ChainError::Cancelled`] if `watch` returns so: capsules made until
+    /// then stay.
     pub fn make_capsules(&self, watch: Watch<'_>) -> Result<CapsuleRepair, ChainError> {
         let mut report = CapsuleRepair::default();
         if !self.ledger().keeps_capsules() {
@@ -49,7 +50,7 @@ impl Chain {
     }
 
     fn make_missing(&self, number: Height, report: &mut CapsuleRepair) -> Result<(), ChainError> {
-        // What is wrong with blocks themselves is not told here.
+        // Problems of the blocks themselves are not reported here.
         let Ok(Some(hash)) = self.ledger().canonical_hash(number) else { return Ok(()) };
         let reads = || matches!(self.ledger().capsule(&hash), Ok(Some(_)));
         if reads() {

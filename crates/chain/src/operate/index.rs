@@ -1,4 +1,5 @@
-//! The canonical index against the ledger: every height names a block that is there, and every transaction its place.
+//! Checks the canonical index against the ledger: every height names an existing block, and every
+//! transaction its position.
 
 use super::Reading;
 use crate::ChainError;
@@ -173,11 +174,11 @@ pub struct LedgerReport {
 }
 
 impl Reading {
-    /// Compares the index with the ledger, from the first block that the ledger keeps to the head. `watch` is told
-    /// blocks done and blocks in all; `false` stops.
+    /// Compares the index with the ledger, from the first block that the ledger keeps to the head.
+    /// `watch` gets the blocks done and the blocks in all; `false` stops.
     ///
     /// # Errors
-    /// [`ChainError::Cancelled`]. What is wrong is a finding.
+    /// [`ChainError::Cancelled`]. Problems are findings.
     pub fn verify_ledger(&self, watch: &mut dyn FnMut(u64, u64) -> bool) -> Result<LedgerReport, ChainError> {
         let mut report = LedgerReport::default();
         let Some(head) = self.kv().head() else { return Ok(report) };

@@ -1,7 +1,8 @@
-//! Damaged records of the ledger, written again: blocks from files, receipts by executing their blocks.
+//! Repairs damaged records of the ledger: blocks from files, receipts by executing their blocks.
 //!
-//! A record is appended once more under the keys that it had. The state store notes the new ends of the tables when all are
-//! durable: where the process dies before, the next opening drops the new records, and the damage is as it was.
+//! A record is appended once more under the keys that it had. The state store records the new ends
+//! of the tables once all are durable: if the process dies before, the next opening drops the new
+//! records, and the damage is as it was.
 
 use crate::chain::build_genesis;
 use crate::home::parse_genesis;
@@ -15,7 +16,8 @@ use hearth_primitives::{Block, Height, RootTracker};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Most damaged records that are looked for before they are repaired; the search continues after them.
+/// Most damaged records that are collected before they are repaired; the search continues after
+/// them.
 const BATCH_RECORDS: usize = 10_000;
 /// Most records that a report lists of each kind; it counts the others.
 const LISTED_MAX: usize = 10_000;
@@ -61,8 +63,8 @@ impl LedgerRepair {
 type Wanted = BTreeMap<B256, Height>;
 
 impl Chain {
-    /// The damaged records of canonical blocks from `from` on, lowest first: about `count` of them, all those of the last
-    /// block included.
+    /// The damaged records of canonical blocks from `from` on, lowest first: about `count` of them,
+    /// but always all those of the last block.
     fn damaged_records(
         &self,
         from: Height,
@@ -97,11 +99,12 @@ impl Chain {
         Ok(found)
     }
 
-    /// Writes damaged records of canonical blocks again: blocks from files of RLP blocks, by their hash; receipts by
-    /// executing the block.
+    /// Writes damaged records of canonical blocks again: blocks from files of RLP blocks, by their
+    /// hash; receipts by executing the block.
     ///
     /// # Errors
-    /// The stores'; those of a file that does not read; [`ChainError::Cancelled`]. What was written until then stays.
+    /// Those of the stores; those of an unreadable file; [`ChainError::Cancelled`]. Records written
+    /// until then stay.
     pub fn repair_ledger(&self, from: &[PathBuf], watch: Watch<'_>) -> Result<LedgerRepair, ChainError> {
         self.repair_ledger_in(BATCH_RECORDS, from, watch)
     }
@@ -202,10 +205,11 @@ impl Chain {
         }
     }
 
-    /// Writes a canonical block again whose record is damaged; `false` where its total difficulty is not known.
+    /// Writes a canonical block again whose record is damaged; `false` if its total difficulty is
+    /// not known.
     ///
     /// # Errors
-    /// [`ChainError::Refused`] where the body is not that of the header; the ledger's.
+    /// [`ChainError::Refused`] if the body is not that of the header; those of the ledger.
     pub(crate) fn restore_block(&self, block: &Block, hash: B256) -> Result<bool, ChainError> {
         let _one_at_a_time = self.working.lock();
         self.restore_block_locked(block, hash)

@@ -1,4 +1,4 @@
-//! What an operator does to a home: verify, repair, roll back, take snapshots, carry a height elsewhere, back up.
+//! Operations on a home: verify, repair, roll back, take snapshots, transfer a height, back up.
 
 mod backup;
 mod capsules;

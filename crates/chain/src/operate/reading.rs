@@ -20,11 +20,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Opens a home for reading. Beside a running node: the newest snapshot that has `height`, or the newest of all, with
-    /// the ledger as it is now.
+    /// Opens a home for reading. While a node is running: the newest snapshot that has `height`, or
+    /// the newest of all, with the current ledger.
     ///
     /// # Errors
-    /// As [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`] beside a running node.
+    /// Those of [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`] while a node is
+    /// running.
     pub fn open(home: &Path, options: &ChainOptions, height: Option<Height>) -> Result<Self, ChainError> {
         let (paths, file) = described(home)?;
         match Chain::open(home, options) {
@@ -50,7 +51,8 @@ impl Reading {
         &self.ledger
     }
 
-    /// Height of the snapshot that is read, because a node has the home; none where the home itself is read.
+    /// Height of the snapshot that is read because a node has the home open; `None` if the home
+    /// itself is read.
     pub fn snapshot(&self) -> Option<Height> {
         match self.chain {
             Some(_) => None,

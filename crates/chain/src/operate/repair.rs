@@ -18,12 +18,12 @@ pub struct Repaired {
     pub capsules: CapsuleRepair,
 }
 
-/// Looks for damage in a home's state and log and mends it, see [`Repair`]; then writes damaged records of the ledger
-/// again, blocks from the files `from`; then makes the trace capsules again that are missing or do not read. No node may
-/// have the home open.
+/// Finds and repairs damage in a home's state and log, see [`Repair`]; then writes damaged records
+/// of the ledger again, blocks from the files `from`; then rebuilds missing or damaged trace
+/// capsules. No node may have the home open.
 ///
 /// # Errors
-/// The store's: [`hearth_flatkv::FlatKvError::WouldLose`] before anything is given up.
+/// Those of the store: [`hearth_flatkv::FlatKvError::WouldLose`] before any data is given up.
 pub fn repair(
     home: &Path,
     options: &ChainOptions,
@@ -42,11 +42,11 @@ pub fn repair(
     Ok(Repaired { state, ledger, capsules })
 }
 
-/// Writes damaged records of the ledger again, blocks from the files `from`, with the trace capsules of their blocks. No node
-/// may have the home open.
+/// Writes damaged records of the ledger again, blocks from the files `from`, with the trace
+/// capsules of their blocks. No node may have the home open.
 ///
 /// # Errors
-/// As [`Chain::open`] and [`Chain::repair_ledger`].
+/// Those of [`Chain::open`] and [`Chain::repair_ledger`].
 pub fn restore_blocks(
     home: &Path,
     options: &ChainOptions,

@@ -1,4 +1,5 @@
-//! The stores of a home are replaced by those of a height that was imported beside them: what state sync does.
+//! Replaces the stores of a home by those of a height that was imported next to them; used by state
+//! sync.
 
 use super::{described, import_state};
 use crate::home::{HomePaths, sync_dir, write_whole};
@@ -43,11 +44,12 @@ pub fn standing(home: &Path, options: &ChainOptions) -> Result<Standing, ChainEr
     Ok(Standing { head: (head.height, head.hash), base, bft_start })
 }
 
-/// Reads a stream (see [`super::export_state`]) into a home that has no blocks yet, in place of its stores. The stream must be of
-/// the block `expected`, and of this home's chain. What is wrong with the stream leaves the home as it is.
+/// Reads a stream (see [`super::export_state`]) into a home that has no blocks so far, replacing
+/// its stores. The stream must be of the block `expected`, and of this home's chain. An invalid
+/// stream leaves the home unchanged.
 ///
 /// # Errors
-/// As [`import_state`]; [`ChainError::BadStream`] where the stream is of another block or chain.
+/// Those of [`import_state`]; [`ChainError::BadStream`] if the stream is of another block or chain.
 pub fn replace_state(
     home: &Path,
     options: &ChainOptions,
@@ -81,7 +83,8 @@ pub fn replace_state(
     finish_replacing(home)
 }
 
-/// Ends a replacement during which the process died; does nothing where there was none. To be called before the home is opened.
+/// Completes a replacement during which the process died; no effect if there was none. To be called
+/// before the home is opened.
 ///
 /// # Errors
 /// [`ChainError::Io`].

@@ -14,14 +14,15 @@ use std::sync::Arc;
 pub struct RolledBack {
     /// The head before.
     pub from: Head,
-    /// Hash of the canonical block at the height asked for.
+    /// Hash of the canonical block at the requested height.
     pub to: B256,
 }
 
-/// Says what taking a home back to a height would do, with every check, and changes nothing of the chain.
+/// Reports the effect of a roll-back to a height, with every check, without a change of the chain.
 ///
 /// # Errors
-/// [`ChainError::CannotReach`] and [`hearth_flatkv::FlatKvError::Unreachable`]; as [`Chain::open`].
+/// [`ChainError::CannotReach`] and [`hearth_flatkv::FlatKvError::Unreachable`]; those of
+/// [`Chain::open`].
 pub fn plan_roll_back(
     home: &Path,
     options: &ChainOptions,
@@ -30,7 +31,8 @@ pub fn plan_roll_back(
 ) -> Result<RolledBack, ChainError> {
     let (paths, file) = described(home)?;
     let kv = state_options(&paths, &file, options);
-    // Opening moves to the chosen head and forgets what was worked on, so that nothing leads back afterwards.
+    // Opening moves to the chosen head and forgets the working head, so that nothing leads back
+    // afterwards.
     let chain = Chain::open(home, options)?;
     chain.kv.reach(&kv, to, anew)?;
     let asked = chain.ledger_reaches(to);
@@ -39,12 +41,14 @@ pub fn plan_roll_back(
     Ok(RolledBack { from, to: asked? })
 }
 
-/// Takes a home back to a height; gives what it did and the head. Every store is asked first whether it can reach the
-/// height. Blocks above it stay in the ledger and are executed again when they come again; `anew` makes the state from a
-/// snapshot even where history would do.
+/// Rolls a home back to a height; returns what it did and the head. Every store is checked first
+/// for whether it can reach the height. Blocks above it stay in the ledger and are executed again
+/// if they are imported again; `anew` restores the state from a snapshot even if history would
+/// suffice.
 ///
 /// # Errors
-/// [`ChainError::CannotReach`] and [`hearth_flatkv::FlatKvError::Unreachable`] before anything is changed; as [`Chain::open`].
+/// [`ChainError::CannotReach`] and [`hearth_flatkv::FlatKvError::Unreachable`] before anything has
+/// changed; those of [`Chain::open`].
 pub fn roll_back(
     home: &Path,
     options: &ChainOptions,

@@ -1,5 +1,6 @@
-//! A home's state of one height as a stream, with what a new home needs to go on from there: the chain's description, the
-//! genesis file, the block with its receipts, and the hashes of 256 blocks before.
+//! A home's state of one height as a stream, with everything that a new home needs to continue from
+//! there: the chain's description, the genesis file, the block with its receipts, and the hashes of
+//! 256 blocks before.
 
 use super::{Reading, described, state_options};
 use crate::format;
@@ -22,16 +23,16 @@ const GENESIS: &str = "genesis.json";
 const BLOCK: &str = "block";
 const RECEIPTS: &str = "receipts";
 const ANCESTORS: &str = "ancestors";
-/// Hashes of blocks before that travel: what BLOCKHASH can ask for.
+/// The number of block hashes in the stream: those that BLOCKHASH can read.
 const ANCESTOR_HASHES: u64 = 256;
 /// Bytes of a height and a hash.
 const ANCESTOR_BYTES: usize = 40;
 
-/// Writes the state of a height as a stream; of the head where no height is given. Beside a running node it is read
-/// from the newest snapshot that has the height.
+/// Writes the state of a height as a stream; of the head if no height is given. While a node is
+/// running, it is read from the newest snapshot that has the height.
 ///
 /// # Errors
-/// As [`Reading::open`] and [`FlatKv::export`].
+/// Those of [`Reading::open`] and [`FlatKv::export`].
 pub fn export_state(
     home: &Path,
     options: &ChainOptions,
@@ -40,7 +41,8 @@ pub fn export_state(
     watch: WatchTransfer<'_>,
 ) -> Result<(Exported, Option<Height>), ChainError> {
     if super::described(home)?.1.rules == RulesFrom::Fork {
-        // Nobody could tell a slot that went from one that was never read.
+        // Without the origin, a deleted slot could not be distinguished from one that was never
+        // read.
         return Err(ChainError::ForkWithoutOrigin { home: home.to_owned() });
     }
     let reading = Reading::open(home, options, height)?;
@@ -57,7 +59,8 @@ impl Reading {
     fn attachments(&self, height: Height) -> Result<Vec<Attachment>, ChainError> {
         let mut all = Vec::new();
         let hash = self.ledger().canonical_hash(height)?;
-        // As the home that reads the stream will have it: homes that began with different blocks give equal bytes.
+        // In the form of the home that reads the stream: homes that began with different blocks
+        // give equal bytes.
         if let Some(file) = ChainFile::read(&self.paths)? {
             let base_hash = hash.unwrap_or(file.base_hash);
             let file = ChainFile { base: height, base_hash, ..file };

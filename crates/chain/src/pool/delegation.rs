@@ -1,10 +1,11 @@
-//! What EIP-7702 asks of a pool: an account whose code or balance another one's transaction can change at any time has
-//! one transaction in flight, so that one call cannot make many waiting ones worthless.
+//! The pool's rule for EIP-7702: an account whose code or balance a transaction of another one can
+//! change at any time has one transaction in flight, so that one call cannot invalidate many
+//! pending transactions.
 
 use super::{PoolEntry, PoolError, inner::Inner};
 use hearth_primitives::Account;
 
-/// Most transactions that an account may have waiting when somebody sends an authorization of it.
+/// Most pending transactions of an account for which an authorization is sent.
 const MAX_OF_AUTHORITY: usize = 1;
 
 /// Checks a transaction that is not in the pool yet against those that are.

@@ -1,4 +1,4 @@
-//! One waiting transaction, with what the pool asks of it again and again.
+//! One pending transaction, with the values that the pool reads repeatedly.
 
 use alloy_consensus::Transaction as _;
 use alloy_eips::eip2718::Encodable2718;
@@ -28,7 +28,8 @@ pub struct PoolEntry {
     pub bytes: usize,
     /// Its place among all that the pool took, from 0.
     pub arrival: u64,
-    /// Accounts whose authorizations it carries (EIP-7702); those whose signature does not verify are left out.
+    /// Accounts whose authorizations it carries (EIP-7702), without those whose signature does not
+    /// verify.
     pub authorities: Vec<Address>,
 }
 
@@ -63,7 +64,7 @@ pub fn strip_sidecar(transaction: PooledTransaction) -> Transaction {
     transaction.into()
 }
 
-/// The most a transaction can cost, in wei; saturates at 2^256 - 1, which nobody has.
+/// The maximum cost of a transaction, in wei; saturates at 2^256 - 1, which no balance reaches.
 pub(super) fn highest_cost(transaction: &PooledTransaction) -> U256 {
     let gas = U256::from(transaction.gas_limit()).saturating_mul(U256::from(transaction.max_fee_per_gas()));
     let blob_price = U256::from(transaction.max_fee_per_blob_gas().unwrap_or_default());

@@ -64,7 +64,7 @@ pub enum PoolError {
         /// This chain's id.
         want: u64,
     },
-    /// No chain id (EIP-155) where one is asked for.
+    /// A required chain id (EIP-155) is missing.
     #[error("only replay-protected (EIP-155) transactions allowed over RPC")]
     Unprotected,
     /// The nonce 2^64 - 1 (EIP-2681).
@@ -94,7 +94,8 @@ pub enum PoolError {
         /// The minimum in wei.
         needed: u128,
     },
-    /// A fee cap below the base fee of the next block, where a block is made for each transaction and under CometBFT.
+    /// A fee cap below the base fee of the next block, on a chain that makes a block for each
+    /// transaction and under CometBFT.
     #[error("max fee per gas less than block base fee")]
     FeeCapTooLow,
     /// A blob fee cap below the lowest price there is.
@@ -182,7 +183,8 @@ pub enum PoolError {
     /// The pool is full, and one behind a gap does not take the place of one that can be executed.
     #[error("future transaction tries to replace pending")]
     FutureReplacesPending,
-    /// An account whose code is delegated, or about to be, has one transaction waiting already (EIP-7702).
+    /// An account whose code is delegated, or about to be, has a pending transaction already
+    /// (EIP-7702).
     #[error("in-flight transaction limit reached for delegated accounts")]
     DelegatedLimit,
     /// A transaction behind a gap, of an account whose code is delegated or about to be (EIP-7702).

@@ -69,8 +69,9 @@ impl Inner {
         }
     }
 
-    /// Where the pool is full, drops the last transactions of accounts that offer less: those behind a gap first, then
-    /// the cheapest. One that is behind a gap itself takes nobody's place who is not.
+    /// If the pool is full, drops the last transactions of accounts that offer less: those behind a
+    /// nonce gap first, then the cheapest. A transaction that is itself behind a gap never replaces
+    /// an executable one.
     pub fn make_room(
         &mut self,
         entry: &PoolEntry,
@@ -85,7 +86,7 @@ impl Inner {
                     victims.push((victim, next));
                 }
                 Err(future) => {
-                    // Nobody is dropped for a transaction that does not get in.
+                    // No transaction is dropped for one that does not get in.
                     victims.into_iter().for_each(|(victim, next)| self.insert(victim, next));
                     return Err(match future {
                         true => PoolError::FutureReplacesPending,
@@ -97,10 +98,11 @@ impl Inner {
         Ok(())
     }
 
-    /// Who leaves for this one, and that account's nonce. The error says whether somebody would, were it not behind a
-    /// gap.
+    /// The transaction that is dropped for this one, and the next nonce of its account. The error
+    /// says whether there would be one if this one were not behind a gap.
     fn victim(&self, entry: &PoolEntry, executable: bool) -> Result<(Arc<PoolEntry>, u64), bool> {
-        // An account's own transactions never make room for its next one: that would only open a gap.
+        // An account's own transactions never make room for its next one: that would only open a
+        // gap.
         let others = self.by_account.iter().filter(|(address, _)| **address != entry.sender);
         let last = others.filter_map(|(_, waiting)| Some((waiting.last()?, waiting)));
         let cheaper = last.filter(|(last, _)| last.max_fee < entry.max_fee);

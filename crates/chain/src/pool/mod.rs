@@ -1,6 +1,7 @@
 //! The transaction pool: transactions that passed validation against the head and wait for a block.
 //!
-//! Kept by account in order of nonce; a gap may stand until it is filled. Everything is bounded by [`PoolLimits`].
+//! They are kept by account in order of nonce; a gap may remain until it is filled. Everything is
+//! bounded by [`PoolLimits`].
 
 mod decode;
 mod delegation;
@@ -66,8 +67,8 @@ pub struct TransactionPool {
 
 type Queue = BTreeMap<u64, Arc<PoolEntry>>;
 
-/// Someone who wants to know which transactions wait. Called on the thread that adds them, in order: it must not wait,
-/// and must not change the pool.
+/// Receives the pending transactions. Called on the thread that adds them, in order: it must not
+/// wait, and must not change the pool.
 pub trait PoolWatcher: Send + Sync {
     /// A transaction became executable: it follows its sender's nonce without a gap.
     fn executable(&self, entry: &Arc<PoolEntry>);
@@ -98,7 +99,8 @@ impl TransactionPool {
         Self { spec, limits, inner, version, arrivals, watchers }
     }
 
-    /// Calls this watcher for every transaction from now on, until it is dropped: the pool does not keep it alive.
+    /// Calls this watcher for every transaction from now on, until it is dropped: the pool does not
+    /// keep it alive.
     pub fn watch(&self, watcher: &Arc<dyn PoolWatcher>) {
         let mut watchers = self.watchers.write();
         watchers.retain(|watcher| watcher.strong_count() > 0);
@@ -162,7 +164,8 @@ impl TransactionPool {
         Ok(entry)
     }
 
-    /// Calls the watchers for a transaction that can be executed, and of those that waited behind the gap that it fills.
+    /// Calls the watchers for an executable transaction, and for those that waited behind the gap
+    /// that it fills.
     fn tell(&self, inner: &Inner, entry: &Arc<PoolEntry>, replaces: bool) {
         let watchers: Vec<_> = self.watchers.read().iter().filter_map(Weak::upgrade).collect();
         let Some(waiting) = inner.by_account.get(&entry.sender) else { return };
@@ -177,7 +180,8 @@ impl TransactionPool {
         self.inner.read().by_hash.get(hash).cloned()
     }
 
-    /// The nonce that follows the account's waiting transactions without a gap; `next` is its nonce in the state.
+    /// The nonce after the account's pending transactions up to the first gap; `next` is its nonce
+    /// in the state.
     pub fn next_nonce(&self, address: &Address, next: u64) -> u64 {
         match self.inner.read().by_account.get(address) {
             Some(waiting) => next + contiguous(&waiting.queue, next).count() as u64,
@@ -185,8 +189,8 @@ impl TransactionPool {
         }
     }
 
-    /// The first executable transaction of each account that pays the fees given (wei per gas, wei per blob gas),
-    /// best tip first.
+    /// The first executable transaction of each account that pays the given fees (wei per gas, wei
+    /// per blob gas), best tip first.
     pub fn ready(
         &self,
         state: &dyn StateReader,
@@ -231,11 +235,11 @@ impl TransactionPool {
         entries
     }
 
-    /// Lets exactly these transactions wait, which waited before on this head and state. What has become impossible is
-    /// left out.
+    /// Replaces the content by these transactions, which were pending before on this head and
+    /// state. Transactions that are no longer valid are left out.
     ///
     /// # Errors
-    /// The store's.
+    /// Those of the store.
     pub fn restore(
         &self,
         entries: &[Arc<PoolEntry>],
@@ -250,7 +254,8 @@ impl TransactionPool {
         self.revalidate(head, state)
     }
 
-    /// Drops what a new head made impossible: nonces used, funds gone, a gas limit above the block's.
+    /// Drops transactions that a new head made invalid: used nonces, missing funds, a gas limit
+    /// above the block's.
     pub fn revalidate(&self, head: &Header, state: &dyn StateReader) -> Result<(), StateError> {
         let mut inner = self.inner.write();
         let mut stale = Vec::new();
@@ -282,10 +287,11 @@ impl TransactionPool {
         Ok(status)
     }
 
-    /// Waiting transactions by account, against the nonces of a state: of all accounts, or of `only` one.
+    /// Pending transactions by account, relative to the nonces of a state: of all accounts, or of
+    /// `only` one.
     ///
     /// # Errors
-    /// The store's.
+    /// Those of the store.
     pub fn content(
         &self,
         state: &dyn StateReader,

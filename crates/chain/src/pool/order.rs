@@ -21,8 +21,8 @@ pub enum Order {
     Fifo,
 }
 
-/// Executable transactions, best first by [`Order`], each account's in order of nonce. One that cannot be in the block takes the
-/// rest of its account with it.
+/// Executable transactions, best first by [`Order`], those of each account in order of nonce. A
+/// transaction that cannot be in the block excludes the later ones of its account.
 #[derive(Debug)]
 pub struct BestFirst {
     order: Order,
@@ -68,10 +68,11 @@ impl TransactionSource for BestFirst {
 }
 
 impl TransactionPool {
-    /// What a block on this state, with these fees (wei per gas, wei per blob gas), can be filled with.
+    /// The transactions with which a block on this state, with these fees (wei per gas, wei per
+    /// blob gas), can be filled.
     ///
     /// # Errors
-    /// The store's.
+    /// Those of the store.
     pub fn best_first(
         &self,
         state: &dyn StateReader,

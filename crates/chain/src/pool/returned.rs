@@ -6,8 +6,8 @@ use alloy_primitives::Address;
 use hearth_primitives::{Header, Height, PooledTransaction, StateReader, Transaction};
 use std::sync::{Arc, Weak};
 
-/// Puts transactions back, as far as they are possible on this head and state. Those with blobs are gone: their blobs are
-/// not kept.
+/// Puts transactions back if they are valid on this head and state. Those with blobs are lost:
+/// their blobs are not kept.
 pub(crate) fn put_back(
     pool: &TransactionPool,
     removed: Vec<(Transaction, Address)>,
@@ -23,8 +23,8 @@ pub(crate) fn put_back(
 /// Most blocks of a branch that loses whose transactions are looked at.
 const RETURNED_BLOCKS_MAX: usize = 1_024;
 
-/// Keeps a pool up with a chain whose head somebody else moves: what the new branch has goes, what only the old one had
-/// comes back.
+/// Updates a pool with a chain whose head moves outside of it: transactions of the new branch are
+/// removed, those that only the old branch had return.
 pub struct PoolKeeper {
     chain: Weak<Chain>,
     pool: Arc<TransactionPool>,

@@ -184,7 +184,8 @@ fn decode(given: &CaseBlock) -> Result<Block, String> {
     rest.is_empty().then_some(block).ok_or("bytes behind it".to_owned())
 }
 
-/// Executes all blocks of a case beside the chain, each on the results of those before it, and adopts the last one at once.
+/// Executes all blocks of a case without moving the head, each on the results of those before it,
+/// and adopts the last one at once.
 fn run_beside(case: &Case) -> Result<(), String> {
     let home = light_home();
     let chain =

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::{fs, io::Read};
 use tempfile::TempDir;
 
-/// Recordings whose trie nodes do not reach to the state root after the block: a removal leaves a branch with one
-/// child that they lack.
+/// Recordings whose trie nodes do not suffice for the state root after the block: a removal leaves
+/// a branch with one child, whose node they lack.
 const WITHOUT_SIBLING: [&str; 5] = [
     "15050000.json.gz",
     "19426587.zeth.json.gz",

@@ -170,7 +170,8 @@ fn what_is_no_block_file_is_refused() {
     assert!(matches!(missing, Err(ChainError::Io { .. })), "{missing:?}");
 }
 
-/// Whatever byte of a block is changed, the import ends with a typed error, and the chain below is there.
+/// Whichever byte of a block is changed, the import ends with a typed error, and the chain below it
+/// is intact.
 #[test]
 fn any_spoilt_byte_is_refused() {
     let Some(bench) = Bench::new() else { return };
@@ -186,7 +187,8 @@ fn any_spoilt_byte_is_refused() {
             Err(ChainError::BadBlockFile { .. } | ChainError::AtBlock { .. }) => {
                 assert_eq!(chain.head(), head)
             }
-            // Fields that no rule fixes change the hash alone: the seal of proof of work is not verified.
+            // Fields that no rule determines only change the hash: the proof-of-work seal is not
+            // verified.
             Ok(_) => {
                 let block = Block::decode(&mut &bytes[..]).unwrap();
                 let mut sealed = Block::decode(&mut &all[20][..]).unwrap();

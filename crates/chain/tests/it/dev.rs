@@ -1,4 +1,5 @@
-//! The development chain against a model: edits, snapshots, rollbacks and reorganisations in any order.
+//! The development chain against a model: edits, snapshots, rollbacks and reorganisations in any
+//! order.
 
 use alloy_consensus::{SignableTransaction as _, TxLegacy};
 use alloy_primitives::{Address, Bytes, TxKind, U256};
@@ -146,7 +147,8 @@ impl Both {
         }
         let at = random.below(self.snapshots.len() as u64) as usize;
         let (number, blocks, world) = self.snapshots[at].clone();
-        // A rollback may have taken its block away, and a block of the same height may have come since.
+        // A rollback may have removed its block, and another block of the same height may exist
+        // since.
         let reached = self.dev.revert(number).unwrap();
         self.snapshots.truncate(at);
         if reached {
@@ -203,7 +205,8 @@ fn edits_snapshots_rollbacks_and_reorgs_follow_the_model() {
         let home = tempfile::tempdir().unwrap();
         let (chain, pool, dev) = open(home.path());
         let mut random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
-        // None of them is empty, so that no transfer of nothing takes one away with its slots (EIP-161).
+        // None of them is empty, so that no transfer of zero deletes one together with its slots
+        // (EIP-161).
         let first = AccountEdit { nonce: Some(1), ..AccountEdit::default() };
         dev.edit(&(0..ACCOUNTS).map(|n| (who(n), first.clone())).collect::<Vec<_>>()).unwrap();
         let world = World { nonces: [1; ACCOUNTS as usize], ..World::default() };

@@ -14,7 +14,8 @@ use std::{path::Path, sync::Arc};
 
 /// More blocks than one commit takes at first.
 const MANY: u64 = 1_500;
-/// More blocks than the ring buffers of EIP-2935 and EIP-4788 have entries (8,191), in commits of several sizes.
+/// More blocks than the ring buffers of EIP-2935 and EIP-4788 have entries (8,191), in commits of
+/// several sizes.
 const AROUND: u64 = 8_700;
 const STEP: Steps = Steps { interval: Some(3), first: true };
 
@@ -33,7 +34,8 @@ fn open_same(home: &Path, genesis: &str) -> (Arc<Chain>, DevChain) {
     (chain, dev)
 }
 
-/// What a block left behind: hash, state root, receipts and capsule, and what the system contracts hold.
+/// The effects of a block: hash, state root, receipts and capsule, and the storage of the system
+/// contracts.
 fn facts(chain: &Chain, height: Height) -> String {
     let block = chain.ledger().canonical_block(height).unwrap().unwrap();
     let receipts = chain.ledger().receipts(&block.hash).unwrap();
@@ -71,7 +73,8 @@ fn blocks_of_a_run_are_those_that_are_made_alone() {
     {
         assert_eq!(facts(&one, height), facts(&other, height), "block {height}");
     }
-    // What comes after a run is as after single blocks: blocks, unwinds into the run, and out of it.
+    // After a run everything works as after single blocks: blocks, unwinds into the run, and out of
+    // it.
     for chain in [&run, &single] {
         chain
             .edit(&[(who(1), AccountEdit { balance: Some(U256::from(50)), ..AccountEdit::default() })])

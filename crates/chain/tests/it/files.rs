@@ -111,7 +111,8 @@ fn ranges(chain: &Chain, bytes: &[u8]) {
     assert!(matches!(refused, Err(ChainError::Cancelled)));
 }
 
-/// A leading genesis is skipped, gzip is unpacked, known blocks are skipped, several files follow each other.
+/// A leading genesis is skipped, gzip is unpacked, known blocks are skipped, several files follow
+/// each other.
 #[test]
 fn files_come_in_many_forms() {
     let Some((genesis, file)) = rpc_chain() else { return };

@@ -1,4 +1,5 @@
-//! Homes of every format that there was, kept beside the tests: each opens, says what it held, and goes on.
+//! Homes of every earlier format, kept next to the tests: each opens, has its content, and can
+//! continue.
 
 use crate::support::options;
 use alloy_primitives::{Address, B256, U256, b256};
@@ -11,7 +12,8 @@ use tempfile::TempDir;
 /// Formats of which a home is kept.
 const KEPT: [u32; 2] = [1, 2];
 
-/// Head of the homes: a development chain of three blocks. Two transfers, and a contract that keeps three slots.
+/// Head of the homes: a development chain of three blocks, with two transfers, and a contract with
+/// three slots.
 const HEAD: B256 = b256!("0x6642abecd4ff2f731478ba53a7694e2eafc8036a027fb840e3df859d3da54aa5");
 
 fn copy(from: &Path, to: &Path) {

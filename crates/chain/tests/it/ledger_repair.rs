@@ -45,7 +45,8 @@ fn every_damaged_record_is_repaired_for_any_batch_size() {
     drop((dev, chain));
 
     let chain = Chain::open(home.path(), &options()).unwrap();
-    // Records of empty blocks are little but keys, which nothing reads again: each byte, so that every checksum fails.
+    // Records of empty blocks consist mostly of keys, which are not read again. Every byte is
+    // damaged, so that every checksum fails.
     damage_receipts(home.path(), 1);
     let damaged = receipts(&chain, 0..=BLOCKS).iter().filter(|of| of.is_none()).count();
     assert!(damaged > 3 * BATCH, "{damaged} records are damaged");

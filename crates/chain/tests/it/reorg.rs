@@ -153,8 +153,8 @@ fn after_the_merge_the_last_one_given_wins() {
     assert_eq!(chain.ledger().canonical_hash(3).unwrap(), None);
 }
 
-/// The file of two branches in any order of blocks, as long as parents come first, gives the same head; a bad block
-/// on the other branch does not lose the chosen one.
+/// The file of two branches in any order of blocks with parents first gives the same head; a bad
+/// block on the other branch does not lose the chosen one.
 #[test]
 fn bad_blocks_on_a_side_branch_leave_the_head() {
     let one = branch(GENESIS, &[], &[5, 5, 5, 5], 1);

@@ -62,7 +62,8 @@ pub fn options() -> ChainOptions {
     }
 }
 
-/// A folder for a short-lived home: in memory where the system has such a place, since thousands of them are made.
+/// A folder for a short-lived home: in memory if the system has such a place, since thousands of
+/// them are made.
 pub fn light_home() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = tempfile::TempDir::new_in(memory).or_else(|_| tempfile::TempDir::new());

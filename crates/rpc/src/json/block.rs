@@ -91,7 +91,8 @@ fn write_body_fields(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option
     }
 }
 
-/// Writes the members of a header into an open object; without a hash it is that of a block that is on no chain.
+/// Writes the members of a header into an open object; without a hash it is the header of a block
+/// that is on no chain.
 pub fn write_header_fields(w: &mut JsonWriter, header: &Header, hash: Option<&B256>) {
     w.key("number").quantity(header.number);
     match hash {

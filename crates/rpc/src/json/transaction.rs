@@ -8,8 +8,8 @@ use alloy_primitives::{Address, B256, Signature, U256};
 use hearth_home::JsonWriter;
 use hearth_primitives::Transaction;
 
-/// Chain id that go-ethereum reads off a legacy transaction without a signature: `(v - 35) / 2` in 64 bits for a `v` of
-/// zero.
+/// The chain id that go-ethereum computes for a legacy transaction without a signature:
+/// `(v - 35) / 2` in 64 bits for a `v` of zero.
 const UNSIGNED_CHAIN_ID: u64 = 0u64.wrapping_sub(35) / 2;
 
 /// Where a transaction stands on the chain.
@@ -27,7 +27,8 @@ pub struct Inclusion<'a> {
     pub base_fee: Option<u64>,
 }
 
-/// What one unit of gas cost: the tip on top of the base fee, at most the cap. Without a base fee, the gas price.
+/// The price of one unit of gas: the tip on top of the base fee, at most the cap. Without a base
+/// fee, the gas price.
 pub fn effective_gas_price(tx: &Transaction, base_fee: Option<u64>) -> u128 {
     tx.effective_gas_price(base_fee)
 }
@@ -76,8 +77,8 @@ pub fn write_transaction(
     w.end_object();
 }
 
-/// Writes a transaction by itself, as go-ethereum shows one that it filled in or signed: without a sender or a place.
-/// `hash`: of what it is encoded as, which may be without a signature.
+/// Writes a transaction as go-ethereum shows one that it filled in or signed: without a sender or a
+/// position. `hash` is that of its encoding, which may have no signature.
 pub fn write_bare_transaction(w: &mut JsonWriter, tx: &Transaction, hash: &B256) {
     w.begin_object().key("type").quantity(tx.ty().into());
     if let Some(id) = tx.chain_id().filter(|_| !tx.is_legacy() || !is_unsigned(tx)) {
@@ -180,19 +181,20 @@ fn signature_of(tx: &Transaction) -> &Signature {
     }
 }
 
-/// Whether nobody signed it, as those of simulated blocks: no signature has zeros for values.
+/// Whether it has no signature, as transactions of simulated blocks: no valid signature is zero.
 fn is_unsigned(tx: &Transaction) -> bool {
     let signature = signature_of(tx);
     signature.r().is_zero() && signature.s().is_zero()
 }
 
-/// The chain id as go-ethereum shows it: of a legacy transaction what its `v` says, which is odd where that is zero.
+/// The chain id as go-ethereum shows it: for a legacy transaction it is computed from `v`, with an
+/// odd result for a `v` of zero.
 pub fn shown_chain_id(tx: &Transaction) -> Option<u64> {
     if tx.is_legacy() && is_unsigned(tx) { Some(UNSIGNED_CHAIN_ID) } else { tx.chain_id() }
 }
 
-/// The member `v` of a transaction as go-ethereum shows it, and its signature. Legacy signatures fold the chain id into `v`
-/// (EIP-155); typed ones carry the bare parity.
+/// The member `v` of a transaction as go-ethereum shows it, and its signature. Legacy signatures
+/// fold the chain id into `v` (EIP-155); typed ones carry the bare parity.
 pub fn shown_signature(tx: &Transaction) -> (u128, &Signature) {
     let signature = signature_of(tx);
     let folded = tx.is_legacy() && !is_unsigned(tx);

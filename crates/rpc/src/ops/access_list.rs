@@ -22,7 +22,7 @@ pub(super) fn create(
     let created = at_site(home, block, stop, |site, limits| {
         let paying = with_fees(transaction.clone(), site.header, tip)?;
         match create_access_list(site, &paying, state_overrides, &limits) {
-            // Tools of development chains ask without naming a sender that has ether.
+            // Tools for development chains send requests without a sender that has ether.
             Err(CallError::AccessList { source: TxError::InsufficientFunds { .. }, .. })
                 if home.dev().is_some() =>
             {
@@ -47,7 +47,8 @@ fn without_fees(request: CallRequest) -> CallRequest {
     CallRequest { gas_price, max_fee_per_gas, max_priority_fee_per_gas, ..request }
 }
 
-/// The request with the fees that it leaves open: a list is made for a transaction that is to be sent.
+/// The request with the fees that it leaves open: a list is made for a transaction that is to be
+/// sent.
 fn with_fees(mut request: CallRequest, header: &Header, tip: U256) -> Result<CallRequest, CallError> {
     if request.gas_price.is_some() {
         return Ok(request);

@@ -1,5 +1,5 @@
-//! Short reads that are answered on the caller's thread: what they need lies in memory. No disk is waited for, and no other
-//! thread is woken, which takes many times as long as the read itself.
+//! Short reads on the caller's thread: all their data is in memory. They never wait for a disk or
+//! wake another thread, which takes many times as long as the read itself.
 
 use super::{Answer, chain, cosmos, quantity, state};
 use crate::Request;
@@ -8,7 +8,8 @@ use hearth_home::{BlockNumber, BlockRef, Home};
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
-/// The answer, where it can be had so; `None` for everything else, failures included: those are told by the ordinary way.
+/// The answer if it is available at once; `None` for everything else. Failures are reported on the
+/// ordinary path.
 pub(crate) fn at_once(home: &Home, request: &Request) -> Option<Vec<u8>> {
     answer(home, request)?.ok()
 }

@@ -1,5 +1,5 @@
-//! `debug_getBadBlocks`: the last blocks that this home refused, whoever offered them. They are kept in a file of the
-//! home, so that those of an import are there afterwards.
+//! `debug_getBadBlocks`: the last blocks that this home rejected, from any source. They are kept in
+//! a file of the home, so that those of an import are available afterwards.
 
 use super::Answer;
 use crate::json::{BlockParts, write_block};

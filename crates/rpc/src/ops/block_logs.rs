@@ -9,8 +9,8 @@ use alloy_primitives::B256;
 use hearth_home::{BlockNumber, Home, JsonWriter, NodeError};
 use hearth_primitives::Height;
 
-/// Logs of a block of any branch that a filter wants, one a line; of a block that left the chain the last one first,
-/// and marked so. Of the filter's range only numbers count.
+/// Logs of a block of any branch that match a filter, one per line; for a block that left the chain
+/// the last log first, marked as removed. Of the filter's range only numbers count.
 pub(super) fn of_block(home: &Home, hash: &B256, filter: &LogFilter, removed: bool) -> Answer {
     let block = home.block_by_hash(hash)?.ok_or(NodeError::UnknownBlock)?;
     let bloom = &block.block.header.logs_bloom;

@@ -22,7 +22,7 @@ pub(super) fn by_hash(home: &Home, hash: &B256, full: bool) -> Answer {
     render(home, home.block_by_hash(hash)?, full)
 }
 
-/// `{"number":…,"hash":…}`, for whoever goes through blocks one by one.
+/// `{"number":…,"hash":…}`, for clients that read blocks one by one.
 pub(super) fn id(home: &Home, block: BlockNumber) -> Answer {
     let Some(block) = home.block_by_number(block)? else { return null() };
     short(|w| {

@@ -1,4 +1,5 @@
-//! `testing_buildBlockV1`: a block made on the head of given transactions, or of those that wait; it is not kept.
+//! `testing_buildBlockV1`: builds a block on the head from given or pending transactions; the block
+//! is not kept.
 
 use super::{Answer, send::decode};
 use alloy_primitives::{Address, B256, Bytes};
@@ -8,7 +9,7 @@ use hearth_evm::{BlockEnvironment, MAX_EXTRA_DATA, recover_sender};
 use hearth_home::{Home, NodeError};
 use hearth_primitives::{Header, Transaction};
 
-/// What is asked for.
+/// The request.
 pub(super) struct Asked {
     pub parent: B256,
     pub attributes: Attributes,

@@ -11,7 +11,7 @@ pub(super) fn chain_id(home: &Home) -> Answer {
     quantity(home.chain().spec().chain_id())
 }
 
-/// The network's id is the chain's: there are no peers to tell apart.
+/// The network id is the chain id: there are no peers of another network.
 pub(super) fn net_version(home: &Home) -> Answer {
     Ok(format!("\"{}\"", home.chain().spec().chain_id()).into_bytes())
 }

@@ -1,4 +1,5 @@
-//! `eth_config` (EIP-7910) and `eth_capabilities`: what this node's chain is, and how far back it reaches.
+//! `eth_config` (EIP-7910) and `eth_capabilities`: the rules of this node's chain, and how far back
+//! its data reaches.
 
 use super::Answer;
 use alloy_primitives::{B256, U256};

@@ -1,4 +1,5 @@
-//! Transactions that were mined and failed, as Hardhat's node reports them: sending one is answered with an error.
+//! Transactions that were mined and failed, reported as Hardhat's node does: sending one is
+//! answered with an error.
 
 use alloy_primitives::{B256, U256};
 use hearth_evm::{TxOutcome, TxStatus, revert_reason};

@@ -1,4 +1,4 @@
-//! Fees: what the next block asks, what past blocks took, and what to suggest.
+//! Fees: those of the next block, those of past blocks, and suggestions.
 
 use super::{Answer, short};
 use alloy_consensus::Transaction as _;
@@ -63,7 +63,7 @@ pub(super) fn fee_history(home: &Home, count: u64, newest: BlockNumber, percenti
         let message = format!("request beyond head block: requested {last}, head {head}");
         return Err(NodeError::Unsupported { message });
     }
-    // There is no pending block to report on: one block less is what there is.
+    // There is no pending block to report on, so the number of blocks is lower by one.
     if newest == BlockNumberOrTag::Pending {
         count -= 1;
     }

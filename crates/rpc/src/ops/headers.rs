@@ -1,4 +1,4 @@
-//! Headers alone, ommers, and what subscribers are told of a new head.
+//! Headers, ommers, and the notification of a new head.
 
 use super::{Answer, null, quantity};
 use crate::json::write_header_fields;
@@ -61,8 +61,8 @@ fn bare(header: &Header) -> Block {
     Block { header: header.clone(), body: Default::default() }
 }
 
-/// The header of a block of any branch, as subscribers to new heads get it: go-ethereum's own header, in which what a
-/// fork does not have is `null`.
+/// The header of a block of any branch, as subscribers to new heads get it: go-ethereum's own
+/// header, in which fields that a fork does not have are `null`.
 pub(super) fn notice(home: &Home, hash: &B256) -> Answer {
     let Some(block) = home.block_by_hash(hash)? else { return null() };
     let header = &block.block.header;
@@ -85,7 +85,7 @@ pub(super) fn notice(home: &Home, hash: &B256) -> Answer {
     Ok(w.into_bytes())
 }
 
-/// Whether a block with this bloom is of interest to nobody: a bloom of zeros has no logs.
+/// Whether a block with this bloom may have logs: a bloom of zeros has none.
 pub(super) fn has_logs(bloom: &Bloom) -> bool {
     !bloom.is_zero()
 }

@@ -1,4 +1,5 @@
-//! Reading the blocks of a log search ahead, several at a time: a disk that answers late answers many as late as one.
+//! Reads the blocks of a log search ahead, several at a time: a slow disk answers many requests as
+//! fast as one.
 
 use super::logs::may_match;
 use crate::LogFilter;
@@ -37,7 +38,7 @@ impl<'a, I: Iterator<Item = Result<Height, LedgerError>>> Ahead<'a, I> {
         Self { home, filter, heights, at_once: 1, ready: VecDeque::new() }
     }
 
-    /// The next height with what is there.
+    /// The next height with its candidate.
     pub fn next(&mut self) -> Result<Option<(Height, Option<Candidate>)>, NodeError> {
         if self.ready.is_empty() {
             let heights: Vec<Height> = self.heights.by_ref().take(self.at_once).collect::<Result<_, _>>()?;
@@ -63,7 +64,7 @@ fn at(home: &Home, filter: &LogFilter, height: Height) -> Result<Option<Candidat
     let (blocks, receipts) = ledger.floors();
     if height >= blocks.max(receipts) {
         let Some(hash) = ledger.canonical_hash(height)? else { return Ok(None) };
-        // Where something is missing or damaged, what is wrong is told below.
+        // Missing or damaged records are reported below.
         if let Ok(Some(found)) = ledger.found_logs(&hash, |address, topics| filter.wants(address, topics)) {
             return Ok(Some(Candidate { hash, height, found }));
         }
@@ -72,7 +73,7 @@ fn at(home: &Home, filter: &LogFilter, height: Height) -> Result<Option<Candidat
     read(home, filter, &block).map(Some)
 }
 
-/// The logs of a block, whose receipts are read where its bloom does not exclude all that the filter wants.
+/// The logs of a block. Its receipts are read unless its bloom excludes every match.
 pub(super) fn read(home: &Home, filter: &LogFilter, block: &StoredBlock) -> Result<Candidate, NodeError> {
     let found = match may_match(&block.block.header.logs_bloom, filter) {
         false => FoundLogs::default(),
@@ -83,7 +84,7 @@ pub(super) fn read(home: &Home, filter: &LogFilter, block: &StoredBlock) -> Resu
     Ok(Candidate { hash: block.hash, height: block.number(), found })
 }
 
-/// The threads; `None` where the system has none to give: then each block is read when its turn comes.
+/// The threads; `None` if the system provides none: then each block is read in its turn.
 fn pool() -> Option<&'static ThreadPool> {
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
     let build = || {

@@ -11,7 +11,8 @@ pub(super) fn of_account(home: &Home, address: &Address, slots: &[ProofSlot], bl
     let height = block.block.header.number;
     let asked: Vec<U256> = slots.iter().map(|slot| slot.slot).collect();
     let (proof, edited) = home.chain().prove_after(height, address, &asked)?;
-    // What was edited after the block is proven too, by the root that the next block's parent state has.
+    // Edits after the block are proven too, by the root of the state on which the next block is
+    // executed.
     if !edited && proof.state_root != block.block.header.state_root {
         // The block left the chain since it was looked up.
         return Err(NodeError::StateNotCanonical { height, hash: block.hash });
@@ -19,7 +20,8 @@ pub(super) fn of_account(home: &Home, address: &Address, slots: &[ProofSlot], bl
     Ok(render(address, slots, &proof))
 }
 
-/// go-ethereum's shape: an account that does not exist has zero hashes, and no slot of it has a proof.
+/// go-ethereum's shape: an account that does not exist has zero hashes, and its slots have no
+/// proof.
 fn render(address: &Address, slots: &[ProofSlot], proof: &AccountProof) -> Vec<u8> {
     let mut writer = JsonWriter::default();
     let account = proof.account.unwrap_or_default();

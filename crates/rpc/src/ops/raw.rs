@@ -1,5 +1,5 @@
-//! Blocks, headers, receipts and transactions in their consensus encodings. An unknown number gives empty bytes, an
-//! unknown hash an error: go-ethereum's habit.
+//! Blocks, headers, receipts and transactions in their consensus encodings. As in go-ethereum, an
+//! unknown number gives empty bytes, an unknown hash an error.
 
 use super::{Answer, null};
 use alloy_eips::eip2718::Encodable2718;

@@ -1,4 +1,5 @@
-//! `debug_intermediateRoots`: the state root after each transaction of a block, a refused one included.
+//! `debug_intermediateRoots`: the state root after each transaction of a block, including a
+//! rejected one.
 
 use super::Answer;
 use alloy_primitives::B256;
@@ -8,7 +9,8 @@ use hearth_primitives::RootTracker as _;
 use hearth_traces::check_traceable;
 use std::sync::atomic::Ordering;
 
-/// Furthest block below the head whose roots are made: the trie is that of the head, taken back block by block.
+/// Furthest block below the head whose roots are computed: the trie is that of the head, reverted
+/// block by block.
 pub const MAX_DEPTH_BLOCKS: u64 = 1024;
 
 pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {

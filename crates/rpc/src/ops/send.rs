@@ -24,8 +24,8 @@ pub(super) fn raw_transaction(home: &Home, bytes: &[u8]) -> Answer {
     short(|w| w.hash(&hash))
 }
 
-/// The hash of a transaction that a development chain accepted, or the error for one that failed in its block where
-/// that is asked for.
+/// The hash of a transaction that a development chain accepted, or the error of one that failed in
+/// its block if such errors are enabled.
 pub(super) fn submitted<E>(
     home: &Home,
     done: Result<Result<Submitted, E>, ChainError>,

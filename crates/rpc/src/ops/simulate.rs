@@ -55,7 +55,8 @@ pub(super) fn at_site<T>(
     })
 }
 
-/// Bounds what a request waits for the origin of a fork altogether. What came is kept, so the next try goes on from there.
+/// Bounds the sum of a request's waits for the remote node of a fork. Fetched values are kept, so
+/// the next attempt continues from there.
 pub(super) fn origin_waits(home: &Home) -> OriginWaits {
     OriginWaits::bounded(home.config().fork.as_ref().map(|fork| Duration::from_millis(fork.timeout_ms)))
 }

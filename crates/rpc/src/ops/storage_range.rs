@@ -8,13 +8,13 @@ use hearth_traces::{CallSite, Traces};
 /// Most slots of one answer; `nextKey` goes on behind them.
 pub const MAX_SLOTS: usize = 10_000;
 
-/// What is asked for.
+/// The request.
 pub(super) struct StoragePage<'a> {
     pub block: BlockRef,
     /// Before this transaction of the block.
     pub tx_index: u64,
     pub address: Address,
-    /// Where the page begins among the hashed slots, compared byte by byte: most often cut on the right.
+    /// Where the page begins among the hashed slots, compared byte by byte; often a prefix.
     pub start: &'a [u8],
     pub max_slots: usize,
 }
@@ -41,8 +41,8 @@ pub(super) fn at(traces: &Traces, range: &StoragePage<'_>) -> Answer {
     Ok(render(&slots, page, empty))
 }
 
-/// `{"storage":{hashed slot:{"key":slot,"value":value}},"nextKey":hashed slot or null}`; `storage` is null where the
-/// account has none at all.
+/// `{"storage":{hashed slot:{"key":slot,"value":value}},"nextKey":hashed slot or null}`; `storage`
+/// is null if the account has no storage.
 fn render(slots: &[(B256, U256, U256)], page: usize, empty: bool) -> Vec<u8> {
     let mut writer = JsonWriter::default();
     writer.begin_object().key("storage");

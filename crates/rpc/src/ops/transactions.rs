@@ -30,8 +30,8 @@ pub(super) fn by_number_and_index(home: &Home, block: BlockNumber, index: u64) -
     at_index(home, home.block_by_number(block)?, index)
 }
 
-/// A transaction as it was while it waited, whether or not it still does; `null` where it is neither on the chain nor
-/// in the pool.
+/// A transaction in the form of a pending one, even if it is mined now; `null` if it is neither on
+/// the chain nor in the pool.
 pub(super) fn as_pending(home: &Home, hash: &B256) -> Answer {
     let mut writer = JsonWriter::with_capacity(TRANSACTION_BYTES);
     if let Some(entry) = home.pool().get(hash) {

@@ -1,4 +1,4 @@
-//! Transactions that are not signed yet: filling in what they leave open, and signing for the development accounts.
+//! Unsigned transactions: filling in absent fields, and signing for the development accounts.
 
 use super::{Answer, send, short, simulate::at_site};
 use crate::json::write_bare_transaction;
@@ -14,7 +14,8 @@ use hearth_evm::{CallLimits, CallRequest, estimate_gas};
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::Transaction;
 
-/// The base fee, and that of blobs, may double before a transaction is included: what go-ethereum allows for.
+/// The base fee, and that of blobs, may double before a transaction is included: the margin of
+/// go-ethereum.
 const FEE_HEADROOM: u64 = 2;
 
 /// Most bytes of the head of an RLP list.
@@ -56,8 +57,8 @@ pub(super) fn fill(home: &Home, request: CallRequest) -> Answer {
     Ok(render(&transaction, &raw))
 }
 
-/// A legacy transaction as go-ethereum encodes it before it is signed: `v`, `r` and `s` are zero. With a signature the
-/// chain id would be in `v` (EIP-155).
+/// A legacy transaction as go-ethereum encodes it before it is signed: `v`, `r` and `s` are zero.
+/// With a signature the chain id would be in `v` (EIP-155).
 fn unsigned_legacy(transaction: &Transaction) -> Vec<u8> {
     let mut fields = Vec::new();
     transaction.nonce().encode(&mut fields);
@@ -84,7 +85,8 @@ pub(super) fn sign(home: &Home, request: CallRequest) -> Answer {
     Ok(render(&transaction, &transaction.encoded_2718()))
 }
 
-/// Filled in, signed and sent; its hash. A transaction without a sender is sent from the first account.
+/// Fills in, signs and sends a transaction; returns its hash. A transaction without a sender is
+/// sent from the first account.
 pub(super) fn send(home: &Home, mut request: CallRequest) -> Answer {
     let first = || home.signer().and_then(|signer| signer.accounts().next().copied());
     let from = request.from.or_else(first).ok_or(NodeError::UnknownAccount)?;
@@ -104,9 +106,10 @@ pub(super) fn send_unsigned(home: &Home, request: CallRequest) -> Answer {
     submit(home, request, from, |unsigned| Ok(with_signature(unsigned, stand_in(&from))))
 }
 
-/// Fills in a transaction and adds it to the pool of a development chain. A nonce that the request leaves open is chosen
-/// in the same step in which the transaction enters the pool, so that requests at the same time get different ones. `sender`
-/// is not recovered from the signature that `finish` makes: recovery takes longer than signing.
+/// Fills in a transaction and adds it to the pool of a development chain. A nonce that the request
+/// leaves open is chosen in the same step in which the transaction enters the pool, so that
+/// concurrent requests get different ones. `sender` is not recovered from the signature that
+/// `finish` makes: recovery takes longer than signing.
 fn submit(
     home: &Home,
     mut request: CallRequest,
@@ -266,7 +269,7 @@ fn fill_fees(home: &Home, request: &mut CallRequest) -> Result<(), NodeError> {
     Ok(())
 }
 
-/// The transaction of the type that its fields ask for.
+/// The transaction of the type that its fields determine.
 fn typed(home: &Home, request: CallRequest) -> Result<Unsigned, NodeError> {
     let chain_id = home.chain().spec().chain_id();
     let narrow = |value: Option<U256>| u128::try_from(value.unwrap_or_default()).unwrap_or(u128::MAX);

@@ -1,7 +1,8 @@
-//! Logs in batches, a group for each block that has some.
+//! Logs in batches, with a group for each block that has some.
 //!
 //! ```text
-//! group = number u64 | hash | timestamp u64 | logs u32 | (index u32 | transaction index u32 | transaction hash | log)*
+//! group = number u64 | hash | timestamp u64 | logs u32
+//!         | (index u32 | transaction index u32 | transaction hash | log)*
 //! ```
 
 use super::{

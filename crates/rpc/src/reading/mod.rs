@@ -1,7 +1,9 @@
-//! Many values in one request, for scripts: accounts and slots of a state, and blocks, receipts, logs and rows in batches.
+//! Many values in one request, for scripts: accounts and slots of a state, and blocks, receipts,
+//! logs and rows in batches.
 //!
-//! A batch is bounded in bytes and in time, and says where the next one begins; nothing is kept between two, so that
-//! whoever reads slowly, or not at all any more, holds nothing. See [`packed`] for how values lie.
+//! A batch is bounded in bytes and in time, and states where the next one begins. Nothing is kept
+//! between two batches, so a slow or stopped reader holds no resources. See [`packed`] for the
+//! encoding of values.
 
 mod blocks;
 mod logs;

@@ -1,7 +1,8 @@
-//! Values one after the other, so that many cross at once and nothing of them is parsed as text.
+//! Values one after the other, so that many are transferred at once without parsing text.
 //!
-//! Numbers are little-endian, words of 256 bits big-endian as the EVM has them; bytes of varying length follow their
-//! number as a u32; what may be absent follows a byte that is 1 where it is there.
+//! Numbers are little-endian, words of 256 bits big-endian as in the EVM; bytes of varying length
+//! follow their number as a u32; an optional value follows a byte that is 1 if the value is
+//! present.
 
 use alloy_primitives::{Address, B256, U256};
 

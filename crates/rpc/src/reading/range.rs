@@ -1,10 +1,10 @@
-//! Going through a range of canonical blocks in batches.
+//! Reads a range of canonical blocks in batches.
 //!
 //! ```text
 //! batch = next u64 | last hash | groups u32 | group*
 //! ```
-//! `next` is the height at which the next batch begins, `last` the hash of the block before it, which the next batch
-//! wants to find there.
+//! `next` is the height at which the next batch begins, `last` the hash of the block before it,
+//! which the next batch expects there.
 
 use super::packed::Packed;
 use alloy_primitives::B256;
@@ -19,7 +19,7 @@ use std::{
 
 /// Bytes after which a batch ends.
 const BATCH_BYTES: usize = 1 << 20;
-/// Time after which a batch ends: whoever stops asking is heard soon.
+/// Time after which a batch ends, so that a cancelled read stops soon.
 const BATCH_TIME: Duration = Duration::from_millis(250);
 /// Bytes of `next`, `last` and `groups`.
 const HEAD_BYTES: usize = 8 + 32 + 4;
@@ -32,7 +32,8 @@ pub struct Range {
     pub from: Height,
     /// Last height.
     pub to: Height,
-    /// Hash of the block below the first, where that was read before: an error where it is another one now.
+    /// Hash of the block below the first, if it was read before: it is an error if that block has
+    /// changed.
     #[serde(default)]
     pub after: Option<B256>,
 }
@@ -84,7 +85,8 @@ impl Batch {
         self.packed.len() >= BATCH_BYTES || self.began.elapsed() >= BATCH_TIME
     }
 
-    /// The bytes of a batch of everything below `next`; `after` is the hash before the range where nothing was covered.
+    /// The bytes of a batch of everything below `next`; `after` is the hash before the range if the
+    /// batch covers nothing.
     pub fn finish(self, home: &Home, range: &Range, next: Height) -> Result<Vec<u8>, NodeError> {
         let Self { packed, groups, unwinds, .. } = self;
         if home.chain().kv().unwinds() != unwinds {

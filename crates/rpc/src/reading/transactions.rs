@@ -7,7 +7,8 @@ use alloy_primitives::Address;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Transaction;
 
-/// All of a block's, with their number before them. The caller has checked that each has its sender.
+/// All transactions of a block, preceded by their number. The caller has checked that each has its
+/// sender.
 pub(super) fn write_all(packed: &mut Packed, block: &StoredBlock, senders: &[Address]) {
     let base_fee = block.block.header.base_fee_per_gas;
     let transactions = &block.block.body.transactions;

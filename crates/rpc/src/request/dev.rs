@@ -1,10 +1,11 @@
-//! What can be asked of a development chain alone.
+//! The requests that only a development chain has.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use hearth_evm::CallRequest;
 use serde::Deserialize;
 
-/// One operation with its arguments, in the form of [`super::Request`]. Where nothing is said of an answer, it is `null`.
+/// One operation with its arguments, in the form of [`super::Request`]. The answer is `null` unless
+/// the variant states another.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DevRequest {
@@ -215,7 +216,7 @@ pub enum DevRequest {
         /// What is known of it.
         transaction: Box<CallRequest>,
     },
-    /// Whether transactions are told on the console, which is not this room's to do.
+    /// Whether the console reports transactions; the console itself is no part of this component.
     SetLoggingEnabled {
         /// Whether they are.
         enabled: bool,

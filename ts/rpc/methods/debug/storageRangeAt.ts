@@ -1,4 +1,5 @@
-// debug_storageRangeAt: Storage of an account before a transaction of a block, in the order of the hashed slots.
+// debug_storageRangeAt: Storage of an account before a transaction of a block, in the order of the
+// hashed slots.
 import { address, blockRef, type Codec, data, hexOrDecimal } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 

@@ -1,4 +1,5 @@
-// debug_subscribe: Traces of a range of blocks as notifications, each block traced when the one before has been sent.
+// debug_subscribe: Traces of a range of blocks as notifications, each block traced when the one
+// before has been sent.
 import { blockNumber, traceConfig, underRules, word } from '../../codec/index.ts'
 import { CODE, RpcError } from '../../errors.ts'
 import { json, method, optional, required } from '../../method.ts'

@@ -38,7 +38,10 @@ interface Transaction {
   readonly nonce: Hex
 }
 
-/** The transaction of a sender with a nonce, mined or waiting, or null. The block is found by the sender's nonces after others. */
+/**
+ * The transaction of a sender with a nonce, mined or pending, or null. Its block is found by the
+ * sender's nonces after earlier blocks.
+ */
 async function bySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise<Result> {
   const address = sender.toLowerCase()
   const isWanted = (tx: Transaction): boolean => tx.from.toLowerCase() === address && BigInt(tx.nonce) === nonce

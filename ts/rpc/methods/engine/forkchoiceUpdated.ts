@@ -1,4 +1,5 @@
-// engine_forkchoiceUpdatedV1 to V3: moves the head, and begins a payload on it (execution-apis, src/engine).
+// engine_forkchoiceUpdatedV1 to V3: moves the head, and starts a payload on it (execution-apis,
+// src/engine).
 import { engineAttributes, forkchoiceState } from '../../codec/index.ts'
 import { type Method, method, optional, required } from '../../method.ts'
 

@@ -1,4 +1,5 @@
-// engine_getBlobsV1 to V3: blobs of transactions that wait in the pool (execution-apis, src/engine/cancun.md and osaka.md).
+// engine_getBlobsV1 to V3: blobs of pending transactions (execution-apis, src/engine/cancun.md and
+// osaka.md).
 import { hashes } from '../../codec/index.ts'
 import { type Method, method, required } from '../../method.ts'
 

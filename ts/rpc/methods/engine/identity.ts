@@ -6,7 +6,7 @@ import { json, type Method, method, optional, required } from '../../method.ts'
 /** Two letters for this client, which the specification leaves to it. */
 const CODE = 'HE'
 
-/** A package is not told of which commit it was made; the specification wants four bytes. */
+/** A package does not know its commit; the specification requires four bytes. */
 const NO_COMMIT = '0x00000000'
 
 /** The method that names the methods there are, itself left out. */

@@ -1,4 +1,5 @@
-// The methods of the Engine API: served on the listener of `engine.port` alone, and all of them that a consensus client may be told of.
+// The methods of the Engine API, served only on the listener of `engine.port`, and the list of
+// those that a consensus client may know.
 import type { Method } from '../../method.ts'
 import { forkchoiceUpdatedV1, forkchoiceUpdatedV2, forkchoiceUpdatedV3 } from './forkchoiceUpdated.ts'
 import { getBlobsV1, getBlobsV2, getBlobsV3 } from './getBlobs.ts'

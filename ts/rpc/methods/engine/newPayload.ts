@@ -1,4 +1,5 @@
-// engine_newPayloadV1 to V4: executes a block; the head stays where it is (execution-apis, src/engine).
+// engine_newPayloadV1 to V4: executes a block, without moving the head (execution-apis,
+// src/engine).
 import { executionPayload, executionRequests, hash, hashes } from '../../codec/index.ts'
 import { type Method, method, required } from '../../method.ts'
 

@@ -1,4 +1,5 @@
-// eth_config: Rules in force at the head, those of the next fork by time, and those of the last one that is scheduled (EIP-7910).
+// eth_config: Rules in force at the head, those of the next fork by time, and those of the last one
+// that is scheduled (EIP-7910).
 import { method } from '../../method.ts'
 
 export const config = method({

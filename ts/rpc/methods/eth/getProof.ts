@@ -8,8 +8,8 @@ import { method, optional, required } from '../../method.ts'
 const SLOTS_MAX = 10_000
 
 /**
- * Digits of a key that is answered as it was asked, one of them perhaps a leading zero that was
- * left out.
+ * Digits of a key that is answered in the form of the request, one of them perhaps an omitted
+ * leading zero.
  */
 const WHOLE_DIGITS = 63
 

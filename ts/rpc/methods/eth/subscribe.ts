@@ -14,7 +14,10 @@ function criteria<T>(read: () => T): T {
   }
 }
 
-/** What the name of a subscription and its criteria mean; undefined for `syncing`, since this node never is. */
+/**
+ * The interest of a subscription's name and criteria; undefined for `syncing`, which this node
+ * never is.
+ */
 function interestOf(name: string, value: unknown): Interest | undefined {
   switch (name) {
     case 'newHeads':

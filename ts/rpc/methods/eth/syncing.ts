@@ -1,4 +1,5 @@
-// eth_syncing: False, or how far this node is while it reads blocks that its peers under CometBFT have had for long.
+// eth_syncing: False, or this node's progress while it reads blocks that its peers under CometBFT
+// have had for long.
 import { json, method } from '../../method.ts'
 import type { Network } from '../../network.ts'
 

@@ -1,4 +1,5 @@
-// trace_block: The calls of all transactions of a block, each as a trace of its own, and the block's rewards before the merge.
+// trace_block: The calls of all transactions of a block, each as a trace, and the block's rewards
+// before the merge.
 import { blockNumber } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { parity } from '../../parity.ts'

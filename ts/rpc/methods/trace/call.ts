@@ -1,4 +1,4 @@
-// trace_call: A call on the state after a block, with the parts that are asked for.
+// trace_call: A call on the state after a block, with the requested parts.
 import { blockRef, traceTypes, transaction } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 import { parity } from '../../parity.ts'

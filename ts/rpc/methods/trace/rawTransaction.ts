@@ -1,5 +1,5 @@
-// trace_rawTransaction: A signed transaction on the state of the head, with the parts that are
-// asked for; it is not sent.
+// trace_rawTransaction: A signed transaction on the state of the head, with the requested parts; it
+// is not sent.
 import { data, traceTypes } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { parity } from '../../parity.ts'

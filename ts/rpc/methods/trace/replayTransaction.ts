@@ -1,5 +1,5 @@
-// trace_replayTransaction: A transaction again, with the parts that are asked for; null where there
-// is no such transaction.
+// trace_replayTransaction: A transaction again, with the requested parts; null if there is no such
+// transaction.
 import { hash, traceTypes } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { parity } from '../../parity.ts'

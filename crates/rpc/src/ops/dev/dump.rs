@@ -1,4 +1,5 @@
-//! The whole state in anvil's form: gzip of JSON with accounts, and the number and time of the head.
+//! The whole state in anvil's form: gzip of JSON with accounts, and the number and time of the
+//! head.
 
 use super::Site;
 use crate::ops::Answer;
@@ -130,7 +131,8 @@ fn addresses(chain: &Chain) -> Result<BTreeSet<Address>, NodeError> {
     Ok(all)
 }
 
-/// Takes a state over: its accounts over those that are here, then empty blocks until the head is where the state's was.
+/// Loads a state: adds its accounts over the existing ones, then makes empty blocks up to the
+/// height of the state's head.
 pub(super) fn load(site: &Site<'_>, bytes: &[u8]) -> Answer {
     let wrong = |why: &dyn std::fmt::Display| {
         NodeError::invalid_params(format!("Failed to decode state dump: {why}"))

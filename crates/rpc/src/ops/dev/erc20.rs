@@ -51,7 +51,7 @@ struct Touched {
 
 /// Sets an entry: of the slots that reading it touches, the one whose value is what is read.
 pub(super) fn set(site: &Site<'_>, token: Address, entry: Entry, value: U256) -> Answer {
-    // Nobody pays for it.
+    // The call costs nothing.
     let gas_price = Some(U256::ZERO);
     let request =
         CallRequest { to: Some(token), input: Some(entry.call()), gas_price, ..CallRequest::default() };

@@ -79,7 +79,8 @@ pub(super) fn reorg(site: &Site<'_>, depth: u64, given: Vec<ReorgTransaction>) -
     site.controlled(site.dev.reorg(depth, transactions)).and_then(|()| null())
 }
 
-/// The transactions with their senders; nonces that are left open follow those of the block that the branch begins at.
+/// The transactions with their senders; nonces that are left open follow those of the block at
+/// which the branch begins.
 fn branch(
     site: &Site<'_>,
     depth: u64,

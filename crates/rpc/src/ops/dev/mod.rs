@@ -1,4 +1,4 @@
-//! What is asked of a development chain alone.
+//! Operations that only a development chain has.
 
 mod blobs;
 mod dump;
