@@ -73,7 +73,7 @@ describe.each(KINDS)('artifacts of %s', async (_, tool, options) => {
     return new SourceLines((await answer.json()) as SourceAnswer)
   }
 
-  it('match every target exactly, with the names of functions, errors and events', async () => {
+  it('match every target exactly, with all names of its ABI', async () => {
     const { addresses, problems, creations } = await identify({
       creations: [(await dev.call<{ input: string }>('eth_getTransactionByHash', made.unmade)).input],
     })
@@ -119,7 +119,7 @@ describe.each(KINDS)('artifacts of %s', async (_, tool, options) => {
     expect(lines.at('creation', last.steps[0]?.pc as number)?.line).toBe(lineWith(expected))
   })
 
-  it('name slots that a transaction changed, where the artifact has a storage layout', async () => {
+  it('name changed slots if the artifact has a storage layout', async () => {
     const { addresses } = await identify()
     const layout = readLayout(addresses[made.vault]?.[0]?.layout)
     if (tool !== 'foundry') {
@@ -150,7 +150,7 @@ describe.each(KINDS)('artifacts of %s', async (_, tool, options) => {
     expect(names.parts('0x2').map((part) => partValue(part, created))).toEqual(['"the vault"'])
   })
 
-  it('give hearth trace names, lines and gas by line, whose sum is that of the steps', async () => {
+  it('give hearth trace names, lines, and gas by line that adds up', async () => {
     const trace = (...args: string[]) => hearth(['trace', '--rpc', node.url, '--artifacts', compiled.artifacts, ...args])
     const { stdout, stderr } = trace(made.failed)
     expect(stderr).toBe('')
@@ -170,7 +170,7 @@ describe.each(KINDS)('artifacts of %s', async (_, tool, options) => {
     expect(trace('--gas=line', made.put).stdout).toMatch(/%.* steps +\S*Vault\.sol:\d+ +history\.push\(amount\);/)
   })
 
-  it('lose their lines and keep their names where a source was changed', async () => {
+  it('lose their lines and keep their names if a source changed', async () => {
     // Builds that hold their sources need no file.
     const holdsSources = tool !== 'foundry' || options.flags?.includes('--build-info') === true
     const before = fs.readFileSync(compiled.source)
@@ -185,7 +185,7 @@ describe.each(KINDS)('artifacts of %s', async (_, tool, options) => {
     expect(problems).toEqual([holdsSources ? 'there' : 'the source has changed since it was compiled'])
   })
 
-  it('are read again after they were written anew, and other ids are gone', async () => {
+  it('are read again after a new build, which replaces their ids', async () => {
     const folder = fs.mkdtempSync(path.join(compiled.project.dir, 'copy-'))
     const folders = new ArtifactFolders([folder])
     const codes = new Map([[made.shares, await dev.call<string>('eth_getCode', made.shares, 'latest')]])

@@ -35,7 +35,7 @@ if (!('missing' in compiled)) {
     }, BROWSER_MS_MAX)
     afterAll(() => node?.stop())
 
-    it('names contracts, functions and custom errors, and the line of the failure', async () => {
+    it('names contracts, functions, errors, and the failing line', async () => {
       await watched.open(`/tx/${made.failed}`, '[data-testid=origin-line]')
       await watched.shows('[data-testid=reason]:has-text("TooBig")')
       expect(await page.locator('[data-testid=reason]').first().textContent()).toBe('TooBig(asked: 5000, why: "more than the vault takes")')
@@ -69,7 +69,7 @@ if (!('missing' in compiled)) {
       expect(watched.bad).toEqual([])
     })
 
-    it('adds up the gas of lines, and what has no source, to the gas of the steps', async () => {
+    it('adds up the gas of lines and of the rest to all of the steps', async () => {
       await watched.open(`/tx/${made.put}/lines`, '[data-testid=gas-line]')
       const gas = async (id: string): Promise<number> =>
         Number(await page.locator(`[data-testid=${id}] [data-gas]`).first().getAttribute('data-gas'))
@@ -141,7 +141,7 @@ if (!('missing' in compiled)) {
       fs.rmSync(folder, { recursive: true })
     })
 
-    it('leaves hostile names, sources and files as text, and keeps the page', async () => {
+    it('keeps hostile names, sources and files as text', async () => {
       // PUSH1 0, PUSH1 0, REVERT.
       const code = '60006000fd'
       const contract = (

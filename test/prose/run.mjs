@@ -1,11 +1,11 @@
 // Checks the prose of the project, as a part of `npm run lint`.
 //
-//   node test/prose/run.mjs            prints findings with file and line; exits with 1 if there are any
+//   node test/prose/run.mjs            prints findings with file and line; exits with 1 if any
 //   node test/prose/run.mjs --lower    writes the counts of old findings that have fallen
 //
 // Pages, help texts, documentation of settings and methods, errors, and names of tests have no
-// findings. Comments have old ones, which old-findings.json counts by directory: a count may fall
-// and not rise. exceptions.json lists exceptions, each with its reason.
+// findings. old-findings.json counts those in comments by directory: a count may fall and not rise.
+// There are none at present. exceptions.json lists exceptions, each with its reason.
 import fs from 'node:fs'
 import path from 'node:path'
 import { check } from './check.mjs'

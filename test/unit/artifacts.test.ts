@@ -46,7 +46,7 @@ describe('matching', () => {
     expect(names(setOf(artifact('U', unlinked)), `73${'cd'.repeat(20)}5af4`)).toEqual(['U: exact'])
   })
 
-  it('tells code that differs in its metadata from code that is equal, and names all copies', () => {
+  it('separates different metadata from equal code, for all copies', () => {
     const [one, other] = [`${CODE}${metadata('11')}`, `${CODE}${metadata('22')}`]
     expect(names(setOf(artifact('A', one)), other)).toEqual(['A: metadata differs'])
     expect(names(setOf(artifact('A', one), artifact('B', other)), other)).toEqual(['B: exact'])
@@ -55,7 +55,7 @@ describe('matching', () => {
 })
 
 describe('source maps', () => {
-  it('give one entry an instruction, and end where they do not read', () => {
+  it('give one entry per instruction, and end at invalid ones', () => {
     const map = new SourceMap('1:2:0:-;:3;5::1:i;x:1:0;9:9:0', '60ff5b5b5b5b')
     expect([0, 1, 2, 3, 4].map((pc) => map.at(pc))).toEqual([
       { start: 1, length: 2, file: 0, jump: '-' },
@@ -100,7 +100,7 @@ it('values of a slot: signed, packed, short and long bytes', () => {
   expect(text('81'.padStart(64, '0'))).toEqual(['64 bytes'])
 })
 
-it('files that are broken, or too large together, lose themselves and nothing else', () => {
+it('broken or too large files are the only ones that are lost', () => {
   const set = setOf(
     '{',
     '[]',
@@ -152,7 +152,7 @@ describe('the routes of the explorer', () => {
     expect(await lines.json()).toEqual({ name: 'A', files: [] })
   })
 
-  it('refuses other bodies, unknown ids, other hosts, and requests without a token', async () => {
+  it('refuses bad bodies, unknown ids, other hosts, no token', async () => {
     const url = await serve({ 'evm.explorer_artifacts': folder })
     const status = async (answer: Promise<Response>): Promise<number> => (await answer).status
     expect(await status(identify(url, { addresses: ['0x12'] }))).toBe(400)

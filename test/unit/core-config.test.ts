@@ -90,6 +90,6 @@ it('the fields are those of the structs in Rust', () => {
   ).toEqual(ours)
 })
 
-it('the configuration that tests of the core read is that of the default settings (npm run docs writes it)', () => {
+it('the core’s test configuration is that of the defaults (docs)', () => {
   expect(fs.readFileSync(new URL(`../../${CORE_CONFIG_FILE}`, import.meta.url), 'utf8')).toBe(coreConfigText())
 })

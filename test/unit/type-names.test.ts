@@ -11,7 +11,7 @@ const CRATES: readonly (readonly [crate: string, source: string])[] = [
   ['native', 'native/src'],
 ]
 
-/** Types that are declared at the top level of a file; those of tests are indented or in files of their own. */
+/** Types at the top level of a file; those of tests are indented or in files of their own. */
 const declared = (source: string): string[] =>
   [...source.matchAll(/^(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|union|trait|type) (\w+)/gm)].map(([, name = '']) => name)
 

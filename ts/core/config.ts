@@ -32,7 +32,10 @@ export interface NodeConfig {
   readonly bake: CoreFields
   readonly pool: CoreFields
   readonly workers: CoreFields
-  /** Memory that the process may take before caches shrink and long work is refused; 0 is no limit. */
+  /**
+   * Memory that the process may take before caches shrink and long work is refused; 0 means no
+   * limit.
+   */
   readonly memoryBudgetBytes: number
   readonly dev: CoreFields
   /** What the development chain is a fork of; absent where it has a genesis of its own. */

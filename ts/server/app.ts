@@ -61,7 +61,7 @@ export interface AppOptions {
   readonly explorerPort?: (() => number | undefined) | undefined
   /** Replies to requests that the fast path dispatched, by connection. */
   readonly dispatched: WeakMap<Socket, Dispatched>
-  /** Told of failures that no client can be told of. */
+  /** Called with failures that do not reach any client. */
   readonly report: (e: unknown) => void
 }
 

@@ -121,7 +121,8 @@ class Heads {
   }
 
   /**
-   * The head of an ordinary request that a chunk of bytes is the whole of; undefined for all else.
+   * The head of an ordinary request that is complete in one chunk of bytes; undefined for any
+   * other.
    */
   of(chunk: Buffer): Head | undefined {
     const at = chunk.indexOf(HEAD_END, 0, 'latin1')
@@ -288,7 +289,7 @@ class FastConnection {
   }
 
   private timeOut(): void {
-    // The socket's clock starts anew whenever the system has taken some of what waits.
+    // The socket's clock restarts whenever the system has taken some of the waiting bytes.
     if (this.answering && !this.sending) return
     if (!this.used) this.socket.write(SILENT, 'latin1')
     this.socket.destroy()

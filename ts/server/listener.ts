@@ -69,13 +69,15 @@ export const stopListener = (server: http.Server, withinMs: number, fastPath?: F
       fastPath?.closeAll()
       server.closeAllConnections()
     }
-    // Right after the loop has taken the connections that were waiting: the system cuts off those that nobody has taken.
+    // Right after the loop has accepted the waiting connections: the system cuts off those that are
+    // not accepted.
     setImmediate(() => {
       const timer = setTimeout(closeAll, withinMs)
       let idle: NodeJS.Timeout | undefined
       const settled = setTimeout(
         () => {
-          // A connection whose answer has just left is idle: a client that keeps it must not hold the node.
+          // A connection whose answer has just been sent is idle: a client that keeps it must not
+          // hold the node.
           idle = setInterval(closeIdle, IDLE_CHECK_MS)
           closeIdle()
         },
