@@ -21,8 +21,8 @@ import {
   TRACER_NAMES,
   upgradedFile,
 } from '../../ts/config/index.ts'
-import { bytes, formatBytes, formatDuration, parseDuration } from '../../ts/config/measures.ts'
 import { keyPlaces } from '../../ts/config/places.ts'
+import { bytes, formatBytes, formatDuration, parseDuration } from '../../ts/config/units.ts'
 
 /** Lines that the help of a command may have, of 100 columns: one screen. */
 const HELP_LINES_MAX = 40

@@ -2,8 +2,8 @@
 export { type Problem, SettingError } from './error.ts'
 export { defaultFile, type Line, settingsFile as settingsFileText } from './file.ts'
 export { isFormerKey, REMOVED, RENAMED } from './former.ts'
-export type { Origin } from './kinds.ts'
 export { nearest } from './nearest.ts'
+export type { Origin } from './parsers.ts'
 export { helpLines, settingsPage, shortHelp, toToml } from './render.ts'
 export { type Resolved, resolveSettings, type Sources } from './resolve.ts'
 export {

@@ -1,5 +1,5 @@
 // Renders the table of settings: for `--help` and for docs/settings.md.
-import type { Plain, Setting } from './kinds.ts'
+import type { Plain, Setting } from './parsers.ts'
 import { environmentName, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
 /** `evm` of `evm.http_port`. */

@@ -2,7 +2,7 @@
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { type Problem, SettingError } from './error.ts'
 import { givenAs, isFormerKey, type Spelling, warnOfRemoved } from './former.ts'
-import { type Kind, type Origin, Refused, type Setting } from './kinds.ts'
+import { type Kind, type Origin, Refused, type Setting } from './parsers.ts'
 import { keyPlaces } from './places.ts'
 import { environmentName, isSettingKey, SETTING_KEYS, type SettingKey, type Settings, settingOf } from './settings.ts'
 import { DEV_NAMESPACES } from './tables/shared.ts'

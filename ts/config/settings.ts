@@ -1,6 +1,6 @@
 // Every setting of the node, once. Flags, environment variables, node.toml, `--help` and
 // docs/settings.md are generated from it.
-import { boolean, type Setting } from './kinds.ts'
+import { boolean, type Setting } from './parsers.ts'
 import { ANSWERS } from './tables/answers.ts'
 import { CONSENSUS } from './tables/consensus.ts'
 import { COSMOS } from './tables/cosmos.ts'

@@ -19,7 +19,7 @@ import type { Drain } from './drain.ts'
 import type { Dispatched } from './fast-path.ts'
 import { hostOf, isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
-import { late } from './late.ts'
+import { lazyListener } from './lazy.ts'
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { isPageRequest } from './pages/route.ts'
 import type { Readiness } from './readiness.ts'
@@ -267,7 +267,7 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
  */
 export function createListener(options: AppOptions): RequestListener {
   const root: RequestListener = (request, response) => handle(options, request, response)
-  const routes = late(async () => (await import('./routes.ts')).createRoutes(root, options.readiness), options.report)
+  const routes = lazyListener(async () => (await import('./routes.ts')).createRoutes(root, options.readiness), options.report)
   const { pages } = options
   return (request, response) => {
     if (request.method === 'POST' && request.url === '/') root(request, response)

@@ -11,7 +11,7 @@ import { shareConnections, timeouts } from './connections.ts'
 import { Drain } from './drain.ts'
 import { FastPath } from './fast-path.ts'
 import { IdleClock } from './idle.ts'
-import { late } from './late.ts'
+import { lazyListener } from './lazy.ts'
 import { SEND_AHEAD_BYTES } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { ArtifactService } from './pages/artifacts.ts'
@@ -121,7 +121,7 @@ class Listeners {
     if (name !== 'http') return { explorerPort: () => this.ports.get('http') }
     const debugPort = (): number | undefined => this.ports.get('debug')
     const authentication = this.authentication(name)
-    const pages = late(async () => {
+    const pages = lazyListener(async () => {
       const { createPages } = await import('./pages/index.ts')
       const bodyIdle = new IdleClock(settings['evm.body_read_idle_timeout'])
       const writeMs = settings['evm.write_timeout']

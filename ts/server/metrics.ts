@@ -2,7 +2,7 @@
 import http from 'node:http'
 import type { Scraper } from '../metrics/index.ts'
 import { isAllowedHost } from './hosts.ts'
-import { late } from './late.ts'
+import { lazyListener } from './lazy.ts'
 import { KEEP_ALIVE_MS, METRICS_CONNECTIONS_MAX, REQUEST_READ_MS_MAX, STOP_MS_MAX } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
@@ -39,7 +39,7 @@ export async function startMetricsServer(
   readiness?: Readiness,
 ): Promise<MetricsServer> {
   const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
-  const routes = late(async () => {
+  const routes = lazyListener(async () => {
     const [{ createMetricsApp }, { getRequestListener }] = await Promise.all([import('./metrics-app.ts'), import('@hono/node-server')])
     const listener = getRequestListener(createMetricsApp(scrape, report, readiness).fetch)
     return (request, response) => void listener(request, response)

@@ -9,8 +9,8 @@ import { giveBack, textOf } from '../core/chunks.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { negotiate } from './accept.ts'
 import { BAKED_PLAIN_BYTES_MAX } from './limits.ts'
-import { parts } from './parts.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
+import { parts } from './split.ts'
 
 /** How answers are compressed. */
 export interface Compression {

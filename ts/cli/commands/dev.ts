@@ -18,7 +18,7 @@ import { DEV_FLAGS } from '../dev/flags.ts'
 import { forkConfig, originOf } from '../dev/fork.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
 import { addSettingsFile } from '../home.ts'
-import { withoutTaken } from '../taken.ts'
+import { withoutUsedPorts } from '../port-in-use.ts'
 import { type Extras, type Prepared, serve } from './node.ts'
 
 /** What speaks to a terminal in the words that the settings want. */
@@ -138,7 +138,7 @@ export const dev: Command = {
       const resolved = nodeSettings(parsed, home, terminal, true)
       checkFlags(parsed.flags, resolved.settings)
       const { say } = voiceOf(resolved.settings, terminal)
-      const settings = await withoutTaken(resolved, say)
+      const settings = await withoutUsedPorts(resolved, say)
       const kept = temporary === undefined ? settings : temporarySettings(resolved, settings)
       return await new DevRun(parsed, terminal, home, kept).run()
     } finally {

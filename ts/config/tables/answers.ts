@@ -1,6 +1,6 @@
 // [evm], second part: bounds of what the methods do.
-import { boolean, integer, offAt, or, text } from '../kinds.ts'
-import { bytes, duration } from '../measures.ts'
+import { boolean, integer, offAt, or, text } from '../parsers.ts'
+import { bytes, duration } from '../units.ts'
 import { DAY, GIB, HOUR, KIB, MIB, MINUTE, nodeUrl, SECOND, setting } from './shared.ts'
 
 /** Settings of calls, logs, filters and transactions. */

@@ -1,7 +1,7 @@
 // [consensus]: a chain whose blocks a network of validators decides on, with CometBFT as the engine
 // and this node as its application.
-import { boolean, integer, offAt, oneWord, or, text } from '../kinds.ts'
-import { duration } from '../measures.ts'
+import { boolean, integer, offAt, oneWord, or, text } from '../parsers.ts'
+import { duration } from '../units.ts'
 import { HOUR, host, MINUTE, port, SECOND, setting, validatorUrls } from './shared.ts'
 
 /** Most blocks that a distance in blocks may span. */

@@ -1,6 +1,6 @@
 // [rest] and [grpc]: listeners of a node under CometBFT for clients of the Cosmos SDK. Their limits
 // are those of [evm].
-import { boolean, integer } from '../kinds.ts'
+import { boolean, integer } from '../parsers.ts'
 import { host, port, setting } from './shared.ts'
 
 /** Settings of these listeners. */

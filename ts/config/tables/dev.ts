@@ -1,6 +1,6 @@
 // [dev]: the development chain, and what it is a fork of.
-import { boolean, integer, type Kind, oneWord, or, Refused, text } from '../kinds.ts'
-import { bytes, duration, formatDuration, parseDuration } from '../measures.ts'
+import { boolean, integer, type Kind, oneWord, or, Refused, text } from '../parsers.ts'
+import { bytes, duration, formatDuration, parseDuration } from '../units.ts'
 import { GIB, HOUR, MIB, SECOND, setting } from './shared.ts'
 
 /** The mnemonic of development chains; the keys of its accounts are known to everyone. */

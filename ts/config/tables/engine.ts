@@ -1,6 +1,6 @@
 // [engine]: the listener of the Engine API, over which a consensus client drives the node.
-import { boolean, offAt, or, text } from '../kinds.ts'
-import { bytes, duration } from '../measures.ts'
+import { boolean, offAt, or, text } from '../parsers.ts'
+import { bytes, duration } from '../units.ts'
 import { GIB, HOUR, host, KIB, MIB, MINUTE, port, setting } from './shared.ts'
 
 /** Settings of the Engine API. */

@@ -1,6 +1,6 @@
 // [evm], first part: where the node listens, to whom, and for how long.
-import { boolean, fraction, integer, list, offAt, or } from '../kinds.ts'
-import { bytes, duration } from '../measures.ts'
+import { boolean, fraction, integer, list, offAt, or } from '../parsers.ts'
+import { bytes, duration } from '../units.ts'
 import {
   DAY,
   DEFAULT_NAMESPACES,

@@ -1,6 +1,6 @@
 // [littable]: the tables of blocks and receipts, and a littable that is used alone.
-import { boolean, integer, list } from '../kinds.ts'
-import { bytes, duration } from '../measures.ts'
+import { boolean, integer, list } from '../parsers.ts'
+import { bytes, duration } from '../units.ts'
 import { DAY, GIB, HOUR, KIB, MIB, MINUTE, port, SECOND, setting } from './shared.ts'
 
 /** Folders by absolute path. */

@@ -1,6 +1,6 @@
 // Everything outside of [evm]: metrics, threads, the pool.
-import { boolean, integer, or } from '../kinds.ts'
-import { bytes } from '../measures.ts'
+import { boolean, integer, or } from '../parsers.ts'
+import { bytes } from '../units.ts'
 import { host, KIB, MIB, port, setting } from './shared.ts'
 
 /** Settings of the node itself. */

@@ -1,6 +1,6 @@
 // Settings for operators: access, logs, memory, waiting times.
-import { integer, type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
-import { bytes, duration } from '../measures.ts'
+import { integer, type Kind, list, offAt, oneWord, or, text } from '../parsers.ts'
+import { bytes, duration } from '../units.ts'
 import { GIB, HOUR, host, namespaceList, port, SECOND, setting } from './shared.ts'
 
 /** Listeners of JSON-RPC by the names that evm.auth_listeners has for them. */

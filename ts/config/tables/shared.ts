@@ -1,7 +1,7 @@
 // What the tables of settings share.
 import { isIP } from 'node:net'
-import { integer, type Kind, list, Refused, type Setting, text } from '../kinds.ts'
 import { distance } from '../nearest.ts'
+import { integer, type Kind, list, Refused, type Setting, text } from '../parsers.ts'
 
 /** A row of a table. */
 export const setting = <T>(s: Setting<T>): Setting<T> => s

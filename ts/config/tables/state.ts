@@ -1,6 +1,6 @@
 // The state store: [state-commit.flatkv].
-import { boolean, integer, text } from '../kinds.ts'
-import { bytes } from '../measures.ts'
+import { boolean, integer, text } from '../parsers.ts'
+import { bytes } from '../units.ts'
 import { GIB, MIB, setting } from './shared.ts'
 
 /** Most bytes that a size of the store may be: what a number holds exactly is more. */

@@ -1,6 +1,6 @@
 // [evm], third part: traces, and the cache of traces that are computed ahead of requests.
-import { boolean, integer, list, offAt, oneWord, or } from '../kinds.ts'
-import { bytes, duration } from '../measures.ts'
+import { boolean, integer, list, offAt, oneWord, or } from '../parsers.ts'
+import { bytes, duration } from '../units.ts'
 import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'
 
 /** What a trace without a tracer is called in lists of tracers. */

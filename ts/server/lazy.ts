@@ -3,7 +3,7 @@
 import type { RequestListener } from 'node:http'
 
 /** Loads a listener with its first request. A request that comes while it loads waits. */
-export function late(load: () => Promise<RequestListener>, report: (e: unknown) => void): RequestListener {
+export function lazyListener(load: () => Promise<RequestListener>, report: (e: unknown) => void): RequestListener {
   let loaded: Promise<RequestListener> | undefined
   return (request, response) => {
     loaded ??= load()

@@ -1,5 +1,5 @@
 // Kinds with a unit in their text: durations as Go writes them, and sizes in bytes.
-import { integer, type Kind, Refused } from './kinds.ts'
+import { integer, type Kind, Refused } from './parsers.ts'
 
 const MS = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
 const PIECE = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g

@@ -15,7 +15,7 @@ const isFree = (host: string, port: number): Promise<boolean> =>
  * The settings without listeners whose default port is taken; `tell` gets a line for each. Ports
  * that the user chose are left as they are.
  */
-export async function withoutTaken({ settings, origins }: Resolved, tell: (line: string) => void): Promise<Settings> {
+export async function withoutUsedPorts({ settings, origins }: Resolved, tell: (line: string) => void): Promise<Settings> {
   const isDefault = (key: 'evm.ws_port' | 'metrics.port'): boolean => origins[key] === 'default' && settings[key] !== 0
   let left = settings
   const wsPort = settings['evm.ws_port']
