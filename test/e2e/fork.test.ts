@@ -40,7 +40,7 @@ const set = (value: bigint): Hex => encodeFunctionData({ abi: ABI, functionName:
 const GET = encodeFunctionData({ abi: ABI, functionName: 'get' })
 
 /** Stands between a fork and its origin. */
-class Between {
+class FaultyProxy {
   readonly asked: string[] = []
   readonly bodies: unknown[] = []
   /** How long each answer is held back, in milliseconds. */
@@ -91,7 +91,7 @@ const startFork = (url: string, ...args: string[]): Promise<RunningNode> => star
 for (const name of nodesBeside('anvil', 'a fork')) {
   describe(`a fork of ${name}`, () => {
     let origin: DevNode
-    let proxy: Between
+    let proxy: FaultyProxy
     let fork: RunningNode
     let contract: Hex
     let setHash: Hex
@@ -102,7 +102,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       setHash = (await send(origin.url, { to: contract, data: set(42n) })).transactionHash
       await send(origin.url, { to: NOBODY, value: '0x7' })
       first = Number(await result(origin.url, 'eth_blockNumber'))
-      proxy = new Between(origin.url)
+      proxy = new FaultyProxy(origin.url)
       await proxy.listen()
       fork = await startFork(proxy.url)
     })
@@ -237,8 +237,8 @@ describe('a fork of a chain with one contract', () => {
     const call = (): unknown[] => [{ to: contract, data: GET }, 'latest']
 
     /** A proxy and a fork of it. */
-    async function forked(...args: string[]): Promise<{ proxy: Between; fork: RunningNode }> {
-      const proxy = new Between(origin.url)
+    async function forked(...args: string[]): Promise<{ proxy: FaultyProxy; fork: RunningNode }> {
+      const proxy = new FaultyProxy(origin.url)
       await proxy.listen()
       return { proxy, fork: await startFork(proxy.url, ...args) }
     }
@@ -259,7 +259,7 @@ describe('a fork of a chain with one contract', () => {
       expect(
         (await rpc(fork.url, 'eth_sendTransaction', [{ from: SENDER, to: contract, data: set(1n), gas: '0x100000' }])).error,
       ).toBeDefined()
-      const back = new Between(origin.url)
+      const back = new FaultyProxy(origin.url)
       await back.listen(port)
       expect(BigInt((await result(fork.url, 'eth_call', call())) as Hex)).toBe(42n)
       expect((await send(fork.url, { to: contract, data: set(43n) })).status).toBe('0x1')
@@ -353,7 +353,7 @@ describe('a fork of a chain with one contract', () => {
   describe('what a fork keeps', () => {
     it('is there after a restart, at its block, as the origin grows', async () => {
       const home = tempHome()
-      const proxy = new Between(origin.url)
+      const proxy = new FaultyProxy(origin.url)
       await proxy.listen()
       const args = ['--home', home]
       const one = await startFork(proxy.url, ...args)
@@ -390,7 +390,7 @@ describe('a fork of a chain with one contract', () => {
         const data = Buffer.from(assemble('!runtime DUP1 &runtime 0 CODECOPY 0 RETURN', { parts: { runtime } })).toString('hex')
         deployed.push((await send(origin.url, { data: `0x${data}`, gas: '0x900000' })).contractAddress)
       }
-      const proxy = new Between(origin.url)
+      const proxy = new FaultyProxy(origin.url)
       await proxy.listen()
       const fork = await startFork(proxy.url, '--home', home, '--dev.fork_cache_bytes=1 MiB')
       const code = (i: number): Promise<unknown> => result(fork.url, 'eth_getCode', [deployed[i], 'latest'])

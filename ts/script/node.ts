@@ -19,6 +19,7 @@ import { makeDispatch } from '../rpc/dispatch.ts'
 import type { OwnWork } from '../rpc/own-methods.ts'
 import { type Server, startServer } from '../server/index.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
+import { type AbortOptions, within } from './abort-options.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
 import { closed, told } from './errors.ts'
 import { guarded } from './guard.ts'
@@ -80,7 +81,7 @@ export interface Listening {
 }
 
 /** A range to bake, both ends included. */
-export interface BakeOptions extends Patience {
+export interface BakeOptions extends AbortOptions {
   /** Called with the progress, a few times a second. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
@@ -181,7 +182,7 @@ export class HearthNode implements AsyncDisposable {
     this.core = core
     this.home = home
     this.readOnly = readOnly
-    const work: OwnWork = { bake: (heights, patience) => this.bake(heights, patience) }
+    const work: OwnWork = { bake: (heights, limits) => this.bake(heights, limits) }
     this.provider = new NodeProvider(makeCaller(rpcContext(core, settings), report), work, report)
     this.kv = kvOf(core)
     this.tables = new Tables(() =>
@@ -281,7 +282,7 @@ export class HearthNode implements AsyncDisposable {
    * Makes traces of blocks ahead of time. The node must have been opened with
    * evm.trace_bake_enabled; what is baked already is left alone.
    */
-  async bake({ from, to }: BakeHeights = {}, { onProgress, ...patience }: BakeOptions = {}): Promise<BakeReport> {
+  async bake({ from, to }: BakeHeights = {}, { onProgress, ...limits }: BakeOptions = {}): Promise<BakeReport> {
     this.status()
     const height = (value: number | bigint | undefined): number | undefined => (value === undefined ? undefined : Number(value))
     const base = storage(this.home, this.parts.settings)
@@ -289,7 +290,7 @@ export class HearthNode implements AsyncDisposable {
     const timer = onProgress === undefined ? undefined : setInterval(() => onProgress(job.progress()), PROGRESS_EVERY_MS)
     try {
       const done = await within(
-        patience,
+        limits,
         () => told(job.wait()),
         () => job.cancel(),
       )
@@ -351,7 +352,7 @@ export class HearthNode implements AsyncDisposable {
   }
 
   /** Options whose signal is also aborted when the node closes. */
-  private whileOpen<O extends Patience>(options: O): O {
+  private whileOpen<O extends AbortOptions>(options: O): O {
     const { signal } = this.closing
     return { ...options, signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]) }
   }

@@ -140,7 +140,7 @@ impl<'a> Batch<'a> {
         let Some(past) = past else { return db.write(batch) };
         let meeting = AtomicUsize::new(0);
         let put = |half| {
-            meet(&meeting);
+            rendezvous(&meeting);
             db.write(half)
         };
         let (latest, past) = both(Box::new(|| put(batch)), Box::new(|| put(past)));
@@ -153,7 +153,7 @@ impl<'a> Batch<'a> {
 
 /// Returns once both threads are here, or the other one is long in coming: RocksDB lets those write
 /// at once that come at once, and the others one behind the other.
-fn meet(arrived: &AtomicUsize) {
+fn rendezvous(arrived: &AtomicUsize) {
     let since = Instant::now();
     arrived.fetch_add(1, AcqRel);
     while arrived.load(Acquire) < 2 && since.elapsed() < MEETING {

@@ -74,7 +74,7 @@ impl Core {
             self.pruning.wake();
         }
         *self.head.write() = Some(head);
-        self.tell_version();
+        self.report_version();
         if let Some(update) = &mut trie {
             self.kept.keep(update);
         }

@@ -92,7 +92,7 @@ impl Drop for Pruner {
 }
 
 /// What was pruned since the last line of the log.
-struct Untold {
+struct Unreported {
     from: Height,
     rows: u64,
     took: Duration,
@@ -102,14 +102,14 @@ struct Untold {
     first: bool,
 }
 
-impl Untold {
+impl Unreported {
     fn since(from: Height, first: bool) -> Self {
         Self { from, rows: 0, took: Duration::ZERO, last: Instant::now(), first }
     }
 
     /// Writes a line to the log, where anything was pruned and the last time is long enough ago, or
     /// all is done for the first time.
-    fn tell(&mut self, core: &Core, more: bool) {
+    fn report(&mut self, core: &Core, more: bool) {
         let pruned = core.pruning.pruned.load(SeqCst);
         let due = self.last.elapsed() >= TELL_EVERY || (self.first && !more);
         if pruned == self.from || !due {
@@ -125,7 +125,7 @@ impl Untold {
 fn run(core: &Weak<Core>, woken: &Receiver<()>) {
     let mut block = None;
     let pruned = core.upgrade().map_or(0, |core| core.pruning.pruned.load(SeqCst));
-    let mut untold = Untold::since(pruned, true);
+    let mut unreported = Unreported::since(pruned, true);
     while woken.recv().is_ok() {
         loop {
             let Some(core) = core.upgrade() else { return };
@@ -135,11 +135,11 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
             }
             let began = Instant::now();
             let step = core.prune_step(&mut block);
-            untold.took += began.elapsed();
+            unreported.took += began.elapsed();
             match step {
                 Ok(Pruned { rows, more }) => {
-                    untold.rows += rows;
-                    untold.tell(&core, more);
+                    unreported.rows += rows;
+                    unreported.report(&core, more);
                     if !more {
                         break;
                     }

@@ -128,8 +128,8 @@ impl FlatKv {
         }
         let (syncer, keeper) = (Syncer::start(&core)?, Keeper::start(&core)?);
         let pruner = Pruner::start(&core)?;
-        core.tell_version();
-        core.tell_snapshot();
+        core.report_version();
+        core.report_snapshot();
         if let Some(registry) = internals {
             crate::internals::register(&registry, &core.db);
         }
@@ -398,7 +398,7 @@ impl Core {
     }
 
     /// Records the last committed height; 0 while the store is empty.
-    pub(crate) fn tell_version(&self) {
+    pub(crate) fn report_version(&self) {
         self.metrics.current_version.set_unsigned(self.head().map_or(0, |head| head.height));
     }
 

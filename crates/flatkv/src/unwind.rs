@@ -59,7 +59,7 @@ impl Core {
         self.upcoming.store(to, SeqCst);
         *self.head.write() = Some(head);
         drop(views);
-        self.tell_version();
+        self.report_version();
         if let Some(update) = &mut trie {
             self.kept.keep(update);
         }

@@ -40,7 +40,7 @@ impl Home {
     }
 
     /// Notes in the stream whether a block of this height is historical.
-    pub fn tell_height(&self, height: Height, sender: &ByteSender) {
+    pub fn mark_height(&self, height: Height, sender: &ByteSender) {
         if self.is_historical(height) {
             sender.set_historical();
         }

@@ -148,7 +148,7 @@ fn run(shared: &BudgetState, traces: &Weak<Traces>, log: &Log) {
                 traces.share_caches(next.share as usize, WHOLE as usize);
                 shared.metrics.cache_percent.set_unsigned(u64::from(next.share * 100 / WHOLE));
             }
-            tell(log, pressure, next, used, shared.budget);
+            log_pressure(log, pressure, next, used, shared.budget);
             pressure = next;
         }
         drop(traces);
@@ -163,7 +163,7 @@ fn run(shared: &BudgetState, traces: &Weak<Traces>, log: &Log) {
 }
 
 /// Says what changed.
-fn tell(log: &Log, before: Pressure, now: Pressure, used: u64, budget: u64) {
+fn log_pressure(log: &Log, before: Pressure, now: Pressure, used: u64, budget: u64) {
     let (level, what) = match (before.refuses, now.refuses) {
         (false, true) => (Level::Error, "memory is short: long requests are refused"),
         (true, false) => (Level::Info, "memory is enough: long requests are served again"),

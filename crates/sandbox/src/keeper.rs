@@ -58,7 +58,7 @@ fn round(shared: &Arc<Shared>) -> bool {
         }
         kill_over_memory(shared, &state);
     }
-    match shared.nap(&state) {
+    match shared.poll_timeout(&state) {
         Some(time) => drop(shared.wake.wait_for(&mut state, time)),
         None => shared.wake.wait(&mut state),
     }
@@ -125,7 +125,7 @@ pub(crate) fn reap(shared: &Shared, state: &mut State) {
     let mut stays = |child: &mut Child| {
         let over = child.process.is_over();
         if over && child.process.was_forbidden() {
-            shared.tell_forbidden();
+            shared.report_forbidden();
         }
         !over
     };

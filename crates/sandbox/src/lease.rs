@@ -41,7 +41,7 @@ impl Lease {
     /// # Errors
     /// Why the child is gone.
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Ended> {
-        if self.must_tell_first() && !self.has_told()? {
+        if self.must_report_first() && !self.has_reported()? {
             return Ok(0);
         }
         self.on_child(|child| child.channel.write(bytes))
@@ -66,19 +66,19 @@ impl Lease {
     /// time is up.
     pub fn wait(&self, to_write: bool, at_most: Duration) {
         if let Some(child) = &self.child {
-            child.channel.wait(to_write && !self.must_tell_first(), at_most);
+            child.channel.wait(to_write && !self.must_report_first(), at_most);
         }
     }
 
     /// Whether the child gets nothing before it has reported what confines it.
-    fn must_tell_first(&self) -> bool {
+    fn must_report_first(&self) -> bool {
         let told = self.child.as_ref().is_none_or(|child| child.layers.is_some());
         !told && self.shared.options.require != Layers::NONE
     }
 
     /// Whether it has reported now. A child whose first message is another one reports nothing, so
     /// nothing holds.
-    fn has_told(&mut self) -> Result<bool, Ended> {
+    fn has_reported(&mut self) -> Result<bool, Ended> {
         let Some(message) = self.on_child(|child| child.channel.read())? else { return Ok(false) };
         let told =
             self.child.as_mut().map_or(Layers::NONE, |child| child.hear(message).err().unwrap_or_default());

@@ -300,7 +300,7 @@ impl Shared {
     }
 
     /// Says that a child tried a system call that kills.
-    pub fn tell_forbidden(&self) {
+    pub fn report_forbidden(&self) {
         let told = "a process of JavaScript tracers was killed for a system call that none makes: its script may have broken out of V8";
         self.log.add(LogEntry::new(Level::Error, "scripts", told));
     }
@@ -402,7 +402,7 @@ impl Shared {
     }
 
     /// How long the keeper may sleep.
-    pub fn nap(&self, state: &State) -> Option<Duration> {
+    pub fn poll_timeout(&self, state: &State) -> Option<Duration> {
         let missing = state.used && state.live() < self.options.workers;
         let busy = missing || !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
         let deadline =

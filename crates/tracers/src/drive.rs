@@ -104,9 +104,9 @@ pub(crate) fn record<R: Replay, T: Tracing>(
         };
         match outcome {
             Ok(()) => break,
-            Err(_) if tracer.again() => {}
+            Err(_) if tracer.needs_rerun() => {}
             Err(error) => {
-                tracer.give_up(&error);
+                tracer.abort(&error);
                 return Err(error);
             }
         }

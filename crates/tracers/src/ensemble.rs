@@ -303,12 +303,12 @@ impl Tracing for Ensemble<'_> {
         self.tracers.iter_mut().for_each(|(_, tracer)| tracer.settle(state));
     }
 
-    fn again(&self) -> bool {
-        self.tracers.iter().any(|(_, tracer)| tracer.again())
+    fn needs_rerun(&self) -> bool {
+        self.tracers.iter().any(|(_, tracer)| tracer.needs_rerun())
     }
 
-    fn give_up(&mut self, error: &TraceError) {
-        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.give_up(error));
+    fn abort(&mut self, error: &TraceError) {
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.abort(error));
     }
 
     /// Renders nothing: the output depends on the view, see [`Ensemble::render_view`].

@@ -62,12 +62,12 @@ impl Tracing for MuxTracer {
         self.tracers.settle(state);
     }
 
-    fn again(&self) -> bool {
-        self.tracers.again()
+    fn needs_rerun(&self) -> bool {
+        self.tracers.needs_rerun()
     }
 
-    fn give_up(&mut self, error: &TraceError) {
-        self.tracers.give_up(error);
+    fn abort(&mut self, error: &TraceError) {
+        self.tracers.abort(error);
     }
 
     fn render(&mut self, json: &mut JsonWriter<'_>) {

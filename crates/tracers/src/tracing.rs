@@ -137,12 +137,12 @@ pub trait Tracing: Observed {
     fn settle(&mut self, _state: &mut dyn StateReads) {}
 
     /// Whether the transaction, which [`Observed::failure`] stopped, is to be executed once more.
-    fn again(&self) -> bool {
+    fn needs_rerun(&self) -> bool {
         false
     }
 
     /// There is no result of this transaction, because of this.
-    fn give_up(&mut self, _error: &TraceError) {}
+    fn abort(&mut self, _error: &TraceError) {}
 
     /// Writes the result: one JSON value.
     fn render(&mut self, json: &mut JsonWriter<'_>);

@@ -126,7 +126,7 @@ impl Traces {
             return write(sender, b"[]");
         }
         check_traceable(&block.block)?;
-        self.home().tell_height(block.number(), sender);
+        self.home().mark_height(block.number(), sender);
         let rewarded = self.with_rewards(block, plan);
         let plan = rewarded.as_ref().unwrap_or(plan);
         if derived(self.baked(), block, index, plan, sender)? {
@@ -163,7 +163,7 @@ impl Traces {
             return self.trace_stored(known, None, plan, limits, sender);
         }
         let (height, parent_hash) = (block.header.number, block.header.parent_hash);
-        self.home().tell_height(height, sender);
+        self.home().mark_height(height, sender);
         let canonical = self.home().chain().ledger().canonical_hash(height - 1)? == Some(parent_hash);
         if !canonical && self.home().block_by_hash(&parent_hash)?.is_none() {
             return Err(NodeError::ParentNotFound { hash: parent_hash });

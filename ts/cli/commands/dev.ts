@@ -21,8 +21,8 @@ import { addSettingsFile } from '../home.ts'
 import { withoutUsedPorts } from '../port-in-use.ts'
 import { type Extras, type Prepared, serve } from './node.ts'
 
-/** What speaks to a terminal in the words that the settings want. */
-interface Voice {
+/** The output of a run, in the form that the settings select. */
+interface Output {
   /** Sentences for a reader. */
   readonly say: (text: string) => void
   /** Objects for a program. */
@@ -30,7 +30,7 @@ interface Voice {
   readonly printer: Printer | undefined
 }
 
-function voiceOf(settings: Settings, { out }: Terminal): Voice {
+function outputOf(settings: Settings, { out }: Terminal): Output {
   if (settings['dev.silent']) return { say: () => undefined, json: undefined, printer: undefined }
   if (settings['dev.json']) return { say: () => undefined, json: (event) => out(`${JSON.stringify(event)}\n`), printer: jsonPrinter(out) }
   return { say: out, json: undefined, printer: textPrinter(out) }
@@ -51,7 +51,7 @@ class DevRun {
   private readonly terminal: Terminal
   private readonly home: string
   private readonly settings: Settings
-  private readonly voice: Voice
+  private readonly output: Output
   private readonly files: StateFiles
   private origin: Origin | undefined
   private console: Console | undefined
@@ -61,16 +61,16 @@ class DevRun {
     this.terminal = terminal
     this.home = home
     this.settings = settings
-    this.voice = voiceOf(settings, terminal)
+    this.output = outputOf(settings, terminal)
     this.files = stateFiles(parsed.flags)
   }
 
   async run(): Promise<number> {
     const url = this.settings['dev.fork_url']
-    if (url !== 'none') this.voice.say(`connecting to ${shownUrl(url)} ...\n`)
+    if (url !== 'none') this.output.say(`connecting to ${shownUrl(url)} ...\n`)
     this.origin = await originOf(this.home, this.settings)
-    const { home, settings, voice } = this
-    const quiet: Terminal = { ...this.terminal, out: voice.say }
+    const { home, settings, output } = this
+    const quiet: Terminal = { ...this.terminal, out: output.say }
     return await serve('dev', this.parsed, quiet, (server, core) => this.ready(server, core), {
       home,
       settings,
@@ -81,7 +81,7 @@ class DevRun {
   }
 
   private onRequest(): Extras['onRequest'] {
-    const { printer } = this.voice
+    const { printer } = this.output
     if (printer === undefined || !this.settings['dev.verbose']) return undefined
     return (method, ms, success) => printer.request(method ?? 'a request without a method', ms, success)
   }
@@ -97,7 +97,7 @@ class DevRun {
   }
 
   private watched(core: Core): Core {
-    const { printer } = this.voice
+    const { printer } = this.output
     if (printer === undefined) return core
     // A chain that is not new, or that is loaded, may have contracts that log.
     const mayLog = this.parsed.flags.has('home') || this.origin !== undefined || this.files.load !== undefined
@@ -110,7 +110,7 @@ class DevRun {
     if (this.files.load !== undefined) await loadState(core, this.files.load)
     const accounts = devAccounts(this.settings['dev.mnemonic'], this.settings['dev.accounts'])
     const chain = { server, core, accounts, settings: this.settings, origin: this.origin }
-    const { json } = this.voice
+    const { json } = this.output
     // Before the console follows the chain: what the demo did stands in a list of its own.
     const demo = this.parsed.flags.has('demo') ? await playDemo(core, accounts, this.origin) : undefined
     json?.(await readyEvent(chain))
@@ -137,7 +137,7 @@ export const dev: Command = {
       const home = temporary?.home ?? path.resolve(given as string)
       const resolved = nodeSettings(parsed, home, terminal, true)
       checkFlags(parsed.flags, resolved.settings)
-      const { say } = voiceOf(resolved.settings, terminal)
+      const { say } = outputOf(resolved.settings, terminal)
       const settings = await withoutUsedPorts(resolved, say)
       const kept = temporary === undefined ? settings : temporarySettings(resolved, settings)
       return await new DevRun(parsed, terminal, home, kept).run()

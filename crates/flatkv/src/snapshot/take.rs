@@ -76,7 +76,7 @@ impl Core {
         self.db.checkpoint(&making.join(DATABASE))?;
         // The description is taken from what is in the copy, which proves that it opens.
         let snapshot = describe(&making, &self.snapshots.options)?;
-        self.tell_of(Level::Debug, "a snapshot was taken, and is made durable", &snapshot, began);
+        self.log_snapshot(Level::Debug, "a snapshot was taken, and is made durable", &snapshot, began);
         let mut kept = self.snapshots.kept.lock();
         if let Some(there) = kept.iter().find(|there| there.wal_sequence == snapshot.wal_sequence) {
             return Ok(there.clone());
@@ -84,12 +84,12 @@ impl Core {
         let snapshot = folder::publish(disk, &making, snapshot)?;
         kept.push(snapshot.clone());
         drop(kept);
-        self.tell_snapshot();
-        self.tell_of(Level::Info, "a snapshot is there", &snapshot, began);
+        self.report_snapshot();
+        self.log_snapshot(Level::Info, "a snapshot is there", &snapshot, began);
         Ok(snapshot)
     }
 
-    fn tell_of(&self, level: Level, message: &'static str, snapshot: &Snapshot, began: Instant) {
+    fn log_snapshot(&self, level: Level, message: &'static str, snapshot: &Snapshot, began: Instant) {
         let told = LogEntry::new(level, "stores", message).number("height", snapshot.height);
         self.metrics.log.add(told.number("walRecord", snapshot.wal_sequence).seconds(began.elapsed()));
     }
@@ -107,12 +107,12 @@ impl Core {
             self.metrics.snapshot_prune_attempts.of(removed.is_ok()).add(1);
             removed?;
             let gone = kept.remove(0);
-            self.tell_of(Level::Info, "an old snapshot is gone", &gone, began);
+            self.log_snapshot(Level::Info, "an old snapshot is gone", &gone, began);
         }
     }
 
     /// Records the height of the newest snapshot.
-    pub(crate) fn tell_snapshot(&self) {
+    pub(crate) fn report_snapshot(&self) {
         let height = self.newest_snapshot().map_or(0, |newest| newest.height);
         self.metrics.current_snapshot_height.set_unsigned(height);
     }
@@ -125,7 +125,7 @@ impl Core {
             kept.remove(at);
         }
         drop(kept);
-        self.tell_snapshot();
+        self.report_snapshot();
         Ok(())
     }
 

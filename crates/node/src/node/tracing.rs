@@ -71,7 +71,7 @@ impl Node {
         };
         let read = self.read.submitter();
         if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
-            live.traces.home().tell_height(answer.height, &live.sender);
+            live.traces.home().mark_height(answer.height, &live.sender);
             live.sender.feed(TraceOrigin::Baked, answer.into(), read);
             return stream;
         }
@@ -83,7 +83,7 @@ impl Node {
             let Some(mut live) = job_slot.lock().take() else { return };
             match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
                 Ok(Some((height, answer))) => {
-                    live.traces.home().tell_height(height, &live.sender);
+                    live.traces.home().mark_height(height, &live.sender);
                     match answer {
                         Ok(feed) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
                         Err(error) => {

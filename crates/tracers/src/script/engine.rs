@@ -33,18 +33,18 @@ impl Tracing for ScriptTracer {
     }
 
     fn finish(&mut self, end: &TxEnd<'_>) {
-        self.tell_end(end);
+        self.record_end(end);
     }
 
     fn settle(&mut self, state: &mut dyn StateReads) {
         self.answer(state);
     }
 
-    fn again(&self) -> bool {
-        self.is_again()
+    fn needs_rerun(&self) -> bool {
+        self.is_rerun()
     }
 
-    fn give_up(&mut self, error: &TraceError) {
+    fn abort(&mut self, error: &TraceError) {
         let late = matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout);
         self.abandon(if late { ScriptVerdict::Late } else { ScriptVerdict::Unwanted });
     }
@@ -99,7 +99,7 @@ fn execute<R: Replay, F: Form>(replay: &mut R, form: &mut F, limits: &Limits) ->
     let aborted = watched.aborted();
     match (aborted, outcome) {
         (None, Ok(end)) => {
-            form.tracer().tell_end(&end);
+            form.tracer().record_end(&end);
             Ok(())
         }
         (aborted, outcome) => Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled)),
@@ -121,14 +121,14 @@ impl Engine for Alone {
         loop {
             self.0.start(tx);
             if let Some(failure) = self.0.why_none() {
-                self.0.give_up(&failure);
+                self.0.abort(&failure);
                 return Err(failure);
             }
             match self.watch(replay, limits) {
                 Ok(()) => break,
-                Err(_) if self.0.is_again() => {}
+                Err(_) if self.0.is_rerun() => {}
                 Err(error) => {
-                    self.0.give_up(&error);
+                    self.0.abort(&error);
                     return Err(error);
                 }
             }

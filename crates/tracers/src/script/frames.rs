@@ -75,16 +75,16 @@ impl ScriptTracer {
         if self.chunk.is_large() {
             self.flush(context.db_mut());
         }
-        self.tell_changes(context);
+        self.record_changes(context);
     }
 
     /// Records the changes of the state since the last call.
-    pub(super) fn tell_changes(&mut self, context: &mut EvmContext<'_>) {
+    pub(super) fn record_changes(&mut self, context: &mut EvmContext<'_>) {
         if self.fields.has(Fields::JOURNAL) && self.is_running() {
             let journal = context.journal_ref();
-            if self.told.is_behind(journal.journal()) {
+            if self.cursor.is_behind(journal.journal()) {
                 let spec = context.cfg().spec;
-                self.told.tell(journal.journal(), journal.evm_state(), spec, &mut self.chunk);
+                self.cursor.record_new(journal.journal(), journal.evm_state(), spec, &mut self.chunk);
             }
         }
     }
@@ -120,7 +120,7 @@ impl ScriptTracer {
     ) {
         let index = self.frames.open.last().copied();
         Inspector::<EvmContext<'_>>::call_end(&mut self.frames, context, inputs, outcome);
-        self.tell_self_destructs(context, index);
+        self.record_self_destructs(context, index);
         self.left(context, index, None, false);
     }
 
@@ -141,27 +141,27 @@ impl ScriptTracer {
         if let (Some(frame), Some(address)) = (frame, foreseen) {
             frame.to = address;
         }
-        self.tell_self_destructs(context, index);
+        self.record_self_destructs(context, index);
         self.left(context, index, Some(inputs.caller()), unpaid);
     }
 
     pub(super) fn self_destructed(&mut self, contract: Address, target: Address, value: U256) {
         let before = self.frames.frames.len();
         Inspector::<EvmContext<'_>>::selfdestruct(&mut self.frames, contract, target, value);
-        self.tell_from(before);
+        self.record_from(before);
     }
 
     /// Self-destructs that the recorder has put behind an open frame.
-    fn tell_self_destructs(&mut self, context: &mut EvmContext<'_>, index: Option<u32>) {
+    fn record_self_destructs(&mut self, context: &mut EvmContext<'_>, index: Option<u32>) {
         let Some(index) = index else { return };
         let behind = index as usize + 1;
         if self.frames.frames.len() > behind {
-            self.tell_changes(context);
-            self.tell_from(behind);
+            self.record_changes(context);
+            self.record_from(behind);
         }
     }
 
-    fn tell_from(&mut self, first: usize) {
+    fn record_from(&mut self, first: usize) {
         if self.is_running() {
             for frame in self.frames.frames.iter().skip(first) {
                 let contract = Contract { caller: frame.from, address: frame.to, value: frame.value };
@@ -188,9 +188,9 @@ impl ScriptTracer {
         };
         let failed = frame.fault.is_some();
         if failed {
-            self.told.undo(context.journal_ref().journal());
+            self.cursor.undo(context.journal_ref().journal());
         } else {
-            self.tell_changes(context);
+            self.record_changes(context);
         }
         let error = match &frame.fault {
             Some(fault) => fault.to_string(),
@@ -205,7 +205,7 @@ impl ScriptTracer {
             if let Some(creator) = creator.filter(|_| failed && self.fields.has(Fields::JOURNAL)) {
                 // That its nonce was raised is not undone.
                 let (state, spec) = (context.journal_ref().evm_state(), context.cfg().spec);
-                self.told.tell_account(&creator, state, spec, &mut self.chunk);
+                self.cursor.record_account(&creator, state, spec, &mut self.chunk);
             }
         }
         if is_top {
@@ -222,7 +222,7 @@ impl ScriptTracer {
     /// Nothing more of the transaction will be seen; it has had no effect yet.
     fn last_frame_left(&mut self, context: &mut EvmContext<'_>) {
         self.conclude(context.db_mut());
-        if self.is_again() {
+        if self.is_rerun() {
             *context.error() = Err(ContextError::Custom("the transaction is executed once more".to_owned()));
         }
     }

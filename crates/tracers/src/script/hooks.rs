@@ -29,7 +29,7 @@ impl ScriptTracer {
     }
 
     /// The memory that the last instruction of this frame has written.
-    fn tell_memory(&mut self, interpreter: &Interpreter, context: &mut EvmContext<'_>) {
+    fn record_memory(&mut self, interpreter: &Interpreter, context: &mut EvmContext<'_>) {
         let Some(inner) = self.inner.last_mut() else { return };
         let Some((offset, length)) = inner.write.take() else { return };
         let end = offset.saturating_add(length).min(interpreter.memory.size());
@@ -181,11 +181,11 @@ impl<'a> Inspector<EvmContext<'a>> for ScriptTracer {
         if self.chunk.steps >= self.chunk.most || self.chunk.is_large() {
             self.flush(context.db_mut());
         }
-        if self.fields.has(Fields::JOURNAL) && self.told.is_behind(context.journal_ref().journal()) {
-            self.tell_changes(context);
+        if self.fields.has(Fields::JOURNAL) && self.cursor.is_behind(context.journal_ref().journal()) {
+            self.record_changes(context);
         }
         if self.fields.has(Fields::MEMORY) {
-            self.tell_memory(interpreter, context);
+            self.record_memory(interpreter, context);
         }
         if self.chunk.most > 0 {
             self.add_step(interpreter);

@@ -39,7 +39,13 @@ impl JournalCursor {
     /// Records the new entries.
     #[cold]
     #[inline(never)]
-    pub fn tell(&mut self, journal: &[JournalEntry], state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
+    pub fn record_new(
+        &mut self,
+        journal: &[JournalEntry],
+        state: &EvmState,
+        spec: SpecId,
+        chunk: &mut Chunk,
+    ) {
         let new = journal.get(self.seen..).unwrap_or_default();
         self.seen = journal.len();
         self.accounts.clear();
@@ -84,7 +90,7 @@ impl JournalCursor {
     }
 
     /// Records the current values of an account, independent of the journal.
-    pub fn tell_account(&mut self, address: &Address, state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
+    pub fn record_account(&mut self, address: &Address, state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
         if let Some(account) = state.get(address) {
             account_event(chunk, &mut self.buffer, address, present(account, spec).as_ref());
         }
@@ -92,7 +98,7 @@ impl JournalCursor {
 
     /// Records the changes of the whole transaction at its end: fees are paid, and destroyed
     /// accounts are gone.
-    pub fn tell_end(&mut self, writes: &Changeset, chunk: &mut Chunk) {
+    pub fn record_end(&mut self, writes: &Changeset, chunk: &mut Chunk) {
         for change in &writes.accounts {
             let address = &change.address;
             if change.wiped {

@@ -79,7 +79,7 @@ pub struct ScriptTracer {
     pub(super) fields: Fields,
     pub(super) chunk: Chunk,
     pub(super) frames: Recorder,
-    pub(super) told: JournalCursor,
+    pub(super) cursor: JournalCursor,
     pub(super) inner: Vec<Inner>,
     pub(super) top: Top,
     pub(super) opcode: u8,
@@ -107,7 +107,7 @@ impl ScriptTracer {
             fields: Fields::default(),
             chunk: Chunk::default(),
             frames: Recorder::new(),
-            told: JournalCursor::default(),
+            cursor: JournalCursor::default(),
             inner: Vec::new(),
             top: Top::default(),
             opcode: 0,
@@ -159,7 +159,7 @@ impl ScriptTracer {
         self.tx = Some(tx.clone());
         self.chunk.clear();
         self.frames.begin(RecorderOptions { nested: true, logs: false }, 0);
-        self.told.begin();
+        self.cursor.begin();
         self.inner.clear();
         self.refunds.clear();
         self.top = Top::default();
@@ -233,7 +233,7 @@ impl ScriptTracer {
     }
 
     /// Whether the transaction is to be executed once more.
-    pub(super) fn is_again(&self) -> bool {
+    pub(super) fn is_rerun(&self) -> bool {
         matches!(self.phase, Phase::Again)
     }
 
@@ -293,12 +293,12 @@ impl ScriptTracer {
     }
 
     /// Sends how the transaction ended.
-    pub(super) fn tell_end(&mut self, end: &TxEnd<'_>) {
+    pub(super) fn record_end(&mut self, end: &TxEnd<'_>) {
         if !self.is_running() {
             return;
         }
         if self.fields.has(Fields::JOURNAL) {
-            self.told.tell_end(end.writes, &mut self.chunk);
+            self.cursor.record_end(end.writes, &mut self.chunk);
         }
         if !self.chunk.is_empty() {
             self.send_chunk(0);

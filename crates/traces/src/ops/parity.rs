@@ -64,7 +64,7 @@ pub fn calls(
     let home = traces.home();
     let block = asked.block.unwrap_or_else(BlockRef::latest);
     let site = CallSite::find(home, block, None, |height| {
-        home.tell_height(height, sender);
+        home.mark_height(height, sender);
         home.check_lookback(height, LookbackPolicy::Guarded)
     })
     .map_err(unknown_block)?;

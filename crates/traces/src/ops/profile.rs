@@ -46,7 +46,7 @@ pub fn of_transaction(
     let block = &stored.block;
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
-    home.tell_height(block.header.number, sender);
+    home.mark_height(block.header.number, sender);
     traces.with_source((&block.header, stored.hash), LookbackPolicy::Guarded, |source| {
         let load_block = clock.lap();
         let timed = TimedState::new(source.state());

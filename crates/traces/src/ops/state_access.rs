@@ -48,7 +48,7 @@ fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) ->
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
     let spec = home.chain().spec();
-    home.tell_height(block.header.number, sender);
+    home.mark_height(block.header.number, sender);
     traces.with_source((&block.header, stored.hash), LookbackPolicy::Guarded, |source| {
         let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
         let environment = BlockEnvironment::from_header(spec, &block.header);

@@ -19,7 +19,7 @@ pub fn index_of_transaction(
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
     check_traceable(&block.block)?;
-    traces.home().tell_height(block.number(), sender);
+    traces.home().mark_height(block.number(), sender);
     let key = (block.hash, index);
     if let Some(known) = traces.step_indexes().get(&key) {
         return write(sender, &known);
@@ -59,7 +59,7 @@ pub fn gas_of_block(
     };
     let block = home.block_by_ref(block)?.ok_or(missing)?;
     check_traceable(&block.block)?;
-    home.tell_height(block.number(), sender);
+    home.mark_height(block.number(), sender);
     let senders = home.senders_of(&block)?;
     let header = &block.block.header;
     traces.with_source((header, block.hash), LookbackPolicy::Guarded, |source| {

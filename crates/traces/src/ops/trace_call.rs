@@ -38,7 +38,7 @@ pub fn one(
 
 /// Calls read the state of their block, whatever they do.
 fn admit(home: &Home, height: Height, sender: &ByteSender) -> Result<(), NodeError> {
-    home.tell_height(height, sender);
+    home.mark_height(height, sender);
     home.check_lookback(height, LookbackPolicy::Guarded)
 }
 
