@@ -26,7 +26,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
   const fill = (id: string, value: string): Promise<void> => page.locator(`[data-testid=${id}]`).first().fill(value)
   const value = (id: string): Promise<string> => page.evaluate<string>(`document.querySelector('[data-testid=${id}]').value`)
 
-  it('runs a mined transaction again on the state before it, with the same calls', async () => {
+  it('runs a mined transaction again, with the same calls', async () => {
     await watched.open(`/tx/${SWAP}`, '[data-testid=what-if]')
     await click('what-if')
     await watched.shows('[data-testid=call-run]')
@@ -38,7 +38,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
     expect(watched.bad).toEqual([])
   })
 
-  it('shows every view of a call, and its link holds the form and runs nothing by itself', async () => {
+  it('shows every view of a call, whose link only has the form', async () => {
     for (const [view, shows] of Object.entries({
       events: 'event-row',
       state: 'slot-row',
@@ -113,7 +113,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
     expect(watched.bad).toEqual([])
   })
 
-  it('runs a tracer in JavaScript and one of the node, as a table and as JSON', async () => {
+  it('runs a JavaScript and a built-in tracer, as table and JSON', async () => {
     await watched.open(`/tracer?tx=${SWAP}`, '[data-testid=tracer-run]')
     const source =
       '{ n: {}, step: function (log) { var op = log.op.toString(); this.n[op] = (this.n[op] || 0) + 1 }, fault: function () {}, result: function () { return this.n } }'
@@ -134,7 +134,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
     expect(watched.bad).toEqual([])
   })
 
-  it('says that a script was stopped at its deadline, and where a script fails', async () => {
+  it('shows that a script ran out of time, and where one fails', async () => {
     await watched.open(`/tracer?tx=${SWAP}`, '[data-testid=tracer-run]')
     await fill('tracer-config', '')
     await fill('tracer-source', '{ step: function () { for (;;) {} }, fault: function () {}, result: function () { return 1 } }')
@@ -166,7 +166,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
     expect(watched.bad).toEqual([])
   })
 
-  it('shows instructions, storage and transactions of an account, and changes it on a development chain', async () => {
+  it('shows an account in full, and edits it under hearth dev', async () => {
     const swap = await dev.call<{ to: string; from: string }>('eth_getTransactionByHash', SWAP)
     await watched.open(`/address/${swap.to}`, '[data-testid=account-tx]')
     await page.locator('[data-testid=account-more] button:has-text("Instructions")').first().click()

@@ -36,7 +36,7 @@ describe('a comparison', () => {
     expect(compared(tree, tree)).toMatchObject({ onlyA: 0, onlyB: 0, changed: 0, isEqual: true })
   })
 
-  it('pairs calls by kind, code and function, whatever was put between', () => {
+  it('pairs calls by kind, code and function, across insertions', () => {
     const {
       calls: rows,
       onlyA,
@@ -53,7 +53,7 @@ describe('a comparison', () => {
     ])
   })
 
-  it('says what differs in calls of both, and takes gas alone for no change', () => {
+  it('reports differences of paired calls, except for gas alone', () => {
     const event = { address: A, topics: [], data: '0x' }
     const [a, b] = [
       frame({ calls: calls('1') }),
@@ -92,7 +92,7 @@ describe('a what-if', () => {
     gasPrice: '0x7',
   }
 
-  it('of a mined transaction keeps its fields, its price and its place', () => {
+  it('of a mined transaction keeps fields, price and position', () => {
     expect(replayOf(mined)).toEqual({
       call: { from: A, value: '0x5', gas: '0x5208', data: '0x1234', gasPrice: '0x7' },
       block: '0x10',
@@ -106,7 +106,7 @@ describe('a what-if', () => {
     expect(replayOf({ ...mined, maxFeePerGas: '0x9' }).call).not.toHaveProperty('gasPrice')
   })
 
-  it('becomes the arguments of debug_traceCall and of the step methods', () => {
+  it('becomes arguments of debug_traceCall and the step methods', () => {
     const whatIf = { ...replayOf(mined), stateOverrides: { [A]: { nonce: '0x1' } }, blockOverrides: { time: '0x1' } }
     const place = { txIndex: '0x2', stateOverrides: whatIf.stateOverrides, blockOverrides: whatIf.blockOverrides }
     expect(traceCallOf(whatIf, { tracer: 'callTracer' })).toEqual([whatIf.call, '0x10', { tracer: 'callTracer', ...place }])
@@ -134,7 +134,7 @@ describe('a what-if', () => {
   })
 })
 
-it('code as instructions, jump targets marked, a PUSH past the end cut', () => {
+it('code as instructions, with jump targets and cut PUSH data', () => {
   expect(disassembled('0x6001805b90a10c62ff')).toEqual([
     { pc: 0, name: 'PUSH1', data: '0x01', isTarget: false },
     { pc: 2, name: 'DUP1', data: '', isTarget: false },

@@ -5,9 +5,9 @@ import { readAs } from '../core/results.ts'
 import { blockOverrides as blockCodec, stateOverrides as stateCodec, transaction } from '../rpc/codec/call.ts'
 import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { simulation } from '../rpc/codec/simulate.ts'
-import { type AbortOptions, endable, within } from './abort-options.ts'
 import { ArgumentError, told } from './errors.ts'
 import { Packed } from './packed.ts'
+import { endable, type Patience, within } from './patience.ts'
 import { blockRef } from './reading/chain.ts'
 import type { AnyData, AnyQuantity, BlockPlace, Data, Form, Hex } from './values.ts'
 import { wire } from './values.ts'
@@ -63,7 +63,7 @@ export interface Overrides {
 }
 
 /** How to call. */
-export interface CallOptions<F extends Form = 'hex'> extends Overrides, AbortOptions {
+export interface CallOptions<F extends Form = 'hex'> extends Overrides, Patience {
   /** On the state after this block. Default: the head. */
   readonly block?: BlockPlace | undefined
   readonly form?: F | undefined
@@ -84,7 +84,7 @@ export interface Bundle {
 }
 
 /** How to simulate. */
-export interface SimulateOptions extends AbortOptions {
+export interface SimulateOptions extends Patience {
   /** On top of this block. Default: the head. */
   readonly block?: BlockPlace | undefined
 }

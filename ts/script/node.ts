@@ -19,7 +19,6 @@ import { makeDispatch } from '../rpc/dispatch.ts'
 import type { OwnWork } from '../rpc/own-methods.ts'
 import { type Server, startServer } from '../server/index.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
-import { type AbortOptions, within } from './abort-options.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
 import { closed, told } from './errors.ts'
 import { guarded } from './guard.ts'
@@ -81,7 +80,7 @@ export interface Listening {
 }
 
 /** A range to bake, both ends included. */
-export interface BakeOptions extends AbortOptions {
+export interface BakeOptions extends Patience {
   /** Called with the progress, a few times a second. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
@@ -182,7 +181,7 @@ export class HearthNode implements AsyncDisposable {
     this.core = core
     this.home = home
     this.readOnly = readOnly
-    const work: OwnWork = { bake: (heights, limits) => this.bake(heights, limits) }
+    const work: OwnWork = { bake: (heights, patience) => this.bake(heights, patience) }
     this.provider = new NodeProvider(makeCaller(rpcContext(core, settings), report), work, report)
     this.kv = kvOf(core)
     this.tables = new Tables(() =>
@@ -282,7 +281,7 @@ export class HearthNode implements AsyncDisposable {
    * Makes traces of blocks ahead of time. The node must have been opened with
    * evm.trace_bake_enabled; what is baked already is left alone.
    */
-  async bake({ from, to }: BakeHeights = {}, { onProgress, ...limits }: BakeOptions = {}): Promise<BakeReport> {
+  async bake({ from, to }: BakeHeights = {}, { onProgress, ...patience }: BakeOptions = {}): Promise<BakeReport> {
     this.status()
     const height = (value: number | bigint | undefined): number | undefined => (value === undefined ? undefined : Number(value))
     const base = storage(this.home, this.parts.settings)
@@ -290,7 +289,7 @@ export class HearthNode implements AsyncDisposable {
     const timer = onProgress === undefined ? undefined : setInterval(() => onProgress(job.progress()), PROGRESS_EVERY_MS)
     try {
       const done = await within(
-        limits,
+        patience,
         () => told(job.wait()),
         () => job.cancel(),
       )
@@ -352,7 +351,7 @@ export class HearthNode implements AsyncDisposable {
   }
 
   /** Options whose signal is also aborted when the node closes. */
-  private whileOpen<O extends AbortOptions>(options: O): O {
+  private whileOpen<O extends Patience>(options: O): O {
     const { signal } = this.closing
     return { ...options, signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]) }
   }

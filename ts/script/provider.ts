@@ -6,7 +6,6 @@ import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type OwnWork, ownMethod } from '../rpc/own-methods.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
-import { type AbortOptions, within } from './abort-options.ts'
 import { closed } from './errors.ts'
 import { type Patience, within } from './patience.ts'
 
@@ -42,7 +41,7 @@ export type ProviderListener = (message: ProviderMessage) => void
 /** An EIP-1193 provider within this process. */
 export interface Provider {
   /** Calls a method. Rejects with `ProviderRpcError`. */
-  request(request: ProviderRequest, limits?: AbortOptions): Promise<unknown>
+  request(request: ProviderRequest, patience?: Patience): Promise<unknown>
   /** Listens to the messages of subscriptions (eth_subscribe, debug_subscribe). */
   on(event: 'message', listener: ProviderListener): Provider
   removeListener(event: 'message', listener: ProviderListener): Provider
@@ -133,15 +132,15 @@ export class NodeProvider implements Provider {
     }, report)
   }
 
-  async request({ method, params }: ProviderRequest, limits: AbortOptions = {}): Promise<unknown> {
+  async request({ method, params }: ProviderRequest, patience: Patience = {}): Promise<unknown> {
     if (this.isClosed) throw closed()
     const running: (() => void)[] = []
     try {
       const own = ownMethod(method)
-      if (own !== undefined) return await own.call(this.own, params, limits)
+      if (own !== undefined) return await own.call(this.own, params, patience)
       const call = (): Promise<unknown> =>
         this.call(method, params, { subscriber: this.subscriptions, onGone: (cancel) => running.push(cancel) })
-      return await within(limits, call, () => {
+      return await within(patience, call, () => {
         for (const cancel of running) cancel()
       })
     } catch (e) {

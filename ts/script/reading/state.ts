@@ -4,6 +4,7 @@ import type { Core } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
 import { told } from '../errors.ts'
 import { Packed } from '../packed.ts'
+import { type Patience, within } from '../patience.ts'
 import {
   ADDRESS_BYTES,
   type AnyData,
@@ -30,7 +31,7 @@ export interface Account<F extends Form = 'hex'> {
 }
 
 /** How a state is read. */
-export interface StateOptions<F extends Form = 'hex'> extends AbortOptions {
+export interface StateOptions<F extends Form = 'hex'> extends Patience {
   readonly form?: F | undefined
 }
 
@@ -45,15 +46,15 @@ export class State<F extends Form = 'hex'> {
   private readonly core: Core
   private readonly place: BlockPlace
   private readonly form: F
-  private readonly limits: AbortOptions
+  private readonly patience: Patience
   private found: Promise<BlockId> | undefined
 
   /** @internal */
-  constructor(core: Core, place: BlockPlace, { form, ...limits }: StateOptions<F>) {
+  constructor(core: Core, place: BlockPlace, { form, ...patience }: StateOptions<F>) {
     this.core = core
     this.place = place
     this.form = (form ?? 'hex') as F
-    this.limits = limits
+    this.patience = patience
   }
 
   /** The block after which this is. */
@@ -102,11 +103,11 @@ export class State<F extends Form = 'hex'> {
       const bytes = hash === undefined ? new Uint8Array() : await told(readBytes(this.core, 'read', { what: 'code', of: { hash } }))
       return new Packed(bytes, this.form).data(bytes.length)
     }
-    return await within(this.limits, read)
+    return await within(this.patience, read)
   }
 
   private async codeHash(address: AnyData): Promise<string | undefined> {
-    const account = await new State(this.core, this.place, { ...this.limits, form: 'hex' }).at(this.block()).account(address)
+    const account = await new State(this.core, this.place, { ...this.patience, form: 'hex' }).at(this.block()).account(address)
     return account?.codeHash
   }
 
@@ -118,7 +119,7 @@ export class State<F extends Form = 'hex'> {
 
   /** Reads many keys in parts. */
   private async inParts<K, T>(keys: readonly K[], ask: (part: readonly K[], block: { blockHash: string }) => Promise<T[]>): Promise<T[]> {
-    return await within(this.limits, async () => {
+    return await within(this.patience, async () => {
       const { hash } = await this.block()
       const all: T[] = []
       for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {

@@ -8,9 +8,9 @@ import { readAs } from '../../core/results.ts'
 import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/codec/call.ts'
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'
-import { type AbortOptions, within } from '../abort-options.ts'
 import { blockOverridesOf, type CallRequest, checked, type Overrides } from '../call.ts'
 import { argumentError, NotFoundError, told } from '../errors.ts'
+import { type Patience, within } from '../patience.ts'
 import { blockRef } from '../reading/chain.ts'
 import { type AnyData, type BlockPlace, dataOf, type Hex, quantityOf, WORD_BYTES, wire } from '../values.ts'
 import type { StructLogConfig, TraceResult, TracerConfig, TracerName } from './results.ts'
@@ -33,7 +33,7 @@ export interface WholeBlock {
 export type TraceTarget = AnyData | InBlock | CallRequest
 
 /** How to trace. */
-export interface TraceOptions<C = unknown> extends AbortOptions {
+export interface TraceOptions<C = unknown> extends Patience {
   /** The tracer's own options. */
   readonly config?: C | undefined
   /** Of a call: in the environment of this block, on the state after it. Default: the head. */

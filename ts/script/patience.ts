@@ -1,9 +1,9 @@
-// The limits of a script's work: a signal and a time.
+// How long a script waits: until it is done, a signal says otherwise, or a time is over.
 import type { Core } from '../core/port.ts'
 import { TimeoutError } from './errors.ts'
 
-/** What ends the work early. */
-export interface AbortOptions {
+/** How long to wait. */
+export interface Patience {
   /** Ends the work; it rejects with the signal's reason then. */
   readonly signal?: AbortSignal | undefined
   /** Milliseconds after which the work is ended with `TimeoutError`. Default: none. */
@@ -13,8 +13,8 @@ export interface AbortOptions {
 /** Longest time that timers take, in milliseconds. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
-/** Throws the reason if the signal is aborted. */
-export function checkSignal({ signal }: AbortOptions): void {
+/** Throws what ended the work, where something did. */
+export function checkSignal({ signal }: Patience): void {
   if (signal?.aborted === true) throw signal.reason
 }
 
@@ -32,12 +32,12 @@ export function endable(core: Core): { readonly asked: Core; readonly end: () =>
 }
 
 /**
- * Awaits work within its limits. `cancel` is called once if a limit ends it, and cancels the
+ * Awaits work within patience. `cancel` is called once if patience ends first, and cancels the
  * work, whose later result is dropped.
  */
-export async function within<T>(limits: AbortOptions, work: () => Promise<T>, cancel: () => void = () => undefined): Promise<T> {
-  const { signal, timeout } = limits
-  checkSignal(limits)
+export async function within<T>(patience: Patience, work: () => Promise<T>, cancel: () => void = () => undefined): Promise<T> {
+  const { signal, timeout } = patience
+  checkSignal(patience)
   if (signal === undefined && timeout === undefined) return await work()
   let forget = (): void => undefined
   const over = new Promise<never>((_, reject) => {
