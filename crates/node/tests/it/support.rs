@@ -4,7 +4,7 @@ use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
-    Asker, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, Request, TraceRequest,
+    Caller, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, Request, TraceRequest,
     WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
