@@ -93,7 +93,7 @@ export function checkTestNames(file, source) {
       kind: 'name',
       found: `the name of a test has ${length} characters`,
       advice: `at most ${TEST_NAME_MAX}`,
-      inComment: false,
+      inComment: true,
     }))
 }
 

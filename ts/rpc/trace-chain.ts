@@ -1,4 +1,5 @@
-// The feed of debug_subscribe "traceChain": a range of blocks, each traced when the one before has been sent.
+// The feed of debug_subscribe "traceChain": a range of blocks, each traced when the one before has
+// been sent.
 
 import type { ByteStream } from '../core/body.ts'
 import { CoreError } from '../core/error.ts'

@@ -13,7 +13,7 @@ use crate::TraceRequest;
 use alloy_primitives::B256;
 pub(crate) use derived::derived;
 use eligible::eligible;
-pub use eligible::{BakedAsk, TraceOf};
+pub use eligible::{CachedTraceKey, TraceOf};
 pub(crate) use frames::BakedFrames;
 use hearth_bake::{AnswerBytes, BakeError, BakedBlock, BakedTracer, BlockKey, Found, Part, TraceDb};
 use hearth_chain::Chain;

@@ -5,7 +5,7 @@ use super::parity::rewards;
 use super::search::{may_touch, time_is_over};
 use crate::{Traces, baked::BakedFrames, trace_source::replay_error};
 use alloy_primitives::{Address, U64};
-use hearth_home::{BlockNumber, ByteSender, Home, NodeError, Reach, TraceOrigin};
+use hearth_home::{BlockNumber, ByteSender, Home, LookbackPolicy, NodeError, TraceOrigin};
 use hearth_ledger::posting_index::{Candidates, IndexQuery};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::Height;
@@ -266,7 +266,7 @@ fn filter_block(
     } else {
         let senders = traces.home().senders_of(block)?;
         let (header, hash) = (&block.block.header, block.hash);
-        traces.with_source((header, hash), Reach::Guarded, |source| {
+        traces.with_source((header, hash), LookbackPolicy::Guarded, |source| {
             origins.add(source.origin());
             let replay = source.replay(traces.home().chain().spec(), (&block.block, hash), Some(&senders));
             replay

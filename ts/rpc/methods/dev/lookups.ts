@@ -1,4 +1,5 @@
-// What development nodes look up beside the methods of every node: accounts whole, a sender's transaction, and what Hardhat asks its node.
+// What development nodes look up beside the methods of every node: accounts whole, a sender's
+// transaction, and what Hardhat asks its node.
 
 import type { BlockRef, Core, Hex } from '../../../core/port.ts'
 import { readAs, readBytes, readText } from '../../../core/results.ts'

@@ -1,4 +1,5 @@
-// A development node as a whole: what it says of itself, its state as one text, going back to the start.
+// A development node as a whole: what it says of itself, its state as one text, going back to the
+// start.
 import { readText } from '../../../core/results.ts'
 import { boolean, data, resetOptions, url } from '../../codec/index.ts'
 import { invalidParams } from '../../errors.ts'
