@@ -353,7 +353,7 @@ export interface Core {
    * Rejects with `CoreError`. `core/results.ts` reads values.
    */
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string
-  /** The same core, asked in a client's name; absent where there is no telling clients apart. */
+  /** The same core for the requests of a client; absent if clients are not distinguished. */
   askedBy?(asker: CoreAsker): Core
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
@@ -365,11 +365,18 @@ export interface Core {
   readonly readyTrace?: ((wanted: NamedTrace, options: OpenOptions) => ReadyTrace | undefined) | undefined
   /** Traces with functions of this process. */
   readonly traceWith?: TraceWith | undefined
-  /** Begins the chain anew, as a fork of what is given where something is; absent where the chain cannot become another one. */
+  /**
+   * Restarts the chain, as a fork if `forking` is given; absent if the chain cannot become another
+   * one.
+   */
   readonly resetTo?: ((forking: Forking | undefined) => Promise<void>) | undefined
-  /** Reads the origin of a fork from another node from now on; does nothing on a chain that is no fork. */
+  /**
+   * Reads the origin of a fork from another node from now on; no effect on a chain that is no fork.
+   */
   readonly moveOrigin?: ((url: string) => Promise<void>) | undefined
-  /** Where the origin of a fork is read, without what may be secret in its URL; undefined on a chain that is no fork. */
+  /**
+   * The URL of a fork's remote node, without secret parts; undefined on a chain that is no fork.
+   */
   readonly originUrl?: (() => string | undefined) | undefined
   /**
    * Events of chain and pool after the first `after` events since the node was opened, as JSON:

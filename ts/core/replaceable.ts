@@ -1,4 +1,5 @@
-// A core whose place another one can take while requests go on: everyone who has it asks the new one from then on.
+// A core that another one can replace while requests continue: its users call the new one from then
+// on.
 import { CoreDecorator } from './decorator.ts'
 import { CoreError } from './error.ts'
 import type { Core, CoreAsker, Operations } from './port.ts'
@@ -63,7 +64,7 @@ class ReplaceableCore extends CoreDecorator {
     return this
   }
 
-  /** Whoever keeps it uses the core of the moment. */
+  /** Users keep this function, so it calls the current core. */
   override get readyTrace(): Core['readyTrace'] {
     if (this.place.core.readyTrace === undefined) return undefined
     return (wanted, options) => this.place.core.readyTrace?.(wanted, options)

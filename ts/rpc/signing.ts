@@ -10,7 +10,7 @@ import { invalidParams } from './errors.ts'
 
 /** A signature over a message (EIP-191). */
 export async function signMessage(core: Core, account: Hex, message: Hex): Promise<Uint8Array> {
-  // Whoever has no accounts must not load anything for them.
+  // A node without accounts must not load it.
   if (!core.dev) return readBytes(core, 'signDigest', { account, digest: ZERO })
   const { getSignPayload } = await import('ox/PersonalMessage')
   return readBytes(core, 'signDigest', { account, digest: getSignPayload(message as `0x${string}`) })

@@ -1,4 +1,4 @@
-// What can be followed, and the JSON bytes that tell of an event.
+// What can be followed, and the JSON bytes of an event.
 
 import type { Core, Hex, JsonObject } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'

@@ -1,5 +1,5 @@
-// What development nodes look up beside the methods of every node: accounts whole, a sender's
-// transaction, and what Hardhat asks its node.
+// Look-ups that development nodes have in addition to the methods of every node: whole accounts, a
+// sender's transaction, and the methods by which Hardhat identifies its node.
 
 import type { BlockRef, Core, Hex } from '../../../core/port.ts'
 import { readAs, readBytes, readText } from '../../../core/results.ts'
