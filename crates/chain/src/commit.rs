@@ -23,8 +23,8 @@ pub(crate) struct Built {
     pub output: BlockOutput,
 }
 
-/// Rows of the ledger that no commit names yet. Dropped, they are cut off the tables again: a block must not look known before
-/// its state is committed.
+/// Rows of the ledger that no commit covers yet. Dropping it truncates them from the tables: a
+/// block must not seem known before its state is committed.
 pub(crate) struct AppendedRows<'a> {
     ledger: &'a Ledger,
     /// Ends of the tables before the rows.

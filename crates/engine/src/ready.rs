@@ -33,7 +33,7 @@ struct Waiting {
 }
 
 #[derive(Default)]
-struct Shared {
+struct ReadyState {
     waiting: Mutex<Waiting>,
     /// A payload came, or the thread is to end.
     changed: Condvar,
@@ -43,7 +43,7 @@ struct Shared {
 
 /// The thread that makes commits ready.
 pub(crate) struct Readier {
-    shared: Arc<Shared>,
+    shared: Arc<ReadyState>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -53,7 +53,7 @@ impl Readier {
     /// # Errors
     /// [`NodeError::Internal`] where the system gives none.
     pub fn start(home: &Arc<Home>) -> Result<Self, NodeError> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<ReadyState>::default();
         let (of_thread, home) = (shared.clone(), Arc::downgrade(home));
         let thread = std::thread::Builder::new()
             .name("payload-ready".to_owned())
@@ -95,7 +95,7 @@ impl Drop for Readier {
     }
 }
 
-fn work(shared: &Shared, home: &Weak<Home>) {
+fn work(shared: &ReadyState, home: &Weak<Home>) {
     let mut waiting = shared.waiting.lock();
     while !waiting.closed {
         let Some((number, payload)) = waiting.payloads.pop_front() else {

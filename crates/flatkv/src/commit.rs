@@ -6,10 +6,10 @@ use crate::{
     codec::{RowChange, put_account, trimmed},
     commitment::{Lattice, changed_rows},
     db::{Db, Family},
+    failpoints::{Failpoint, failpoint},
     invariants::check_sequence,
     lthash::PARALLEL_ROWS,
     measure::{BatchRows, Pairs, Pending},
-    planted::{Point, reach},
     rows::{
         BlockRows, EncodedChanges, account_history_at, account_value, at_height, changes_value, head_value,
         legacy_history, meta, slot_history_at, slot_key, slot_value, stamped,
@@ -208,7 +208,7 @@ impl Core {
             self.pruning.wake();
         }
         *self.head.write() = Some(head);
-        self.tell_version();
+        self.report_version();
         if let Some(update) = &mut done.trie {
             self.kept.keep(update);
         }

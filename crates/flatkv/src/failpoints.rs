@@ -19,6 +19,9 @@ pub enum InjectedBug {
 pub enum Failpoint {
     /// The WAL has a record whose batch is about to be written.
     Batch,
+    /// The WAL has a record and the head has moved, and the batch is about to be written by a
+    /// thread of its own.
+    Later,
     /// A batch of deletions from history is about to be written.
     Prune,
 }
@@ -48,7 +51,7 @@ mod on {
         BUG.store(number(bug), SeqCst);
     }
 
-    /// Calls a function at every [`Failpoint`] of this process from now on. The first one
+    /// Lets a function be called at every [`Failpoint`] of this process from now on. The first one
     /// counts.
     pub fn at_failpoints(call: fn(Failpoint)) {
         let _ = REACHED.set(call);

@@ -45,10 +45,6 @@ mod origin;
 mod parent;
 mod past_trie;
 mod pending;
-#[cfg(feature = "planted")]
-pub mod planted;
-#[cfg(not(feature = "planted"))]
-mod planted;
 mod prepared;
 mod prune;
 #[cfg(test)]

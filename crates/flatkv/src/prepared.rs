@@ -6,9 +6,9 @@ use crate::{
     batch::{Batch, EncodedBatch},
     commit::Ready,
     db::Db,
+    failpoints::{Failpoint, failpoint},
     gate::Closed,
     measure::BatchRows,
-    planted::{Point, reach},
     store::{Core, Writer},
 };
 use hearth_metrics::FlatkvMetrics;
@@ -161,7 +161,7 @@ struct Apply {
 impl Apply {
     fn run(self) {
         let Self { db, metrics, rows, encoded, closed } = self;
-        reach(Point::Later);
+        failpoint(Failpoint::Later);
         let written = db.batch().and_then(|batch| rows.write_apart(batch.of(encoded), &metrics));
         closed.open(&written);
     }

@@ -317,7 +317,7 @@ fn a_failed_write_refuses_changes_until_the_next_opening() {
 }
 
 #[test]
-fn rows_of_the_head_that_were_not_written_refuse_reads_until_the_log_is_replayed() {
+fn unwritten_rows_of_the_head_refuse_reads_until_a_replay() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
     [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));

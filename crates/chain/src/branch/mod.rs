@@ -55,9 +55,9 @@ impl ExecutedBlock {
         &self.block.header
     }
 
-    /// What the block takes in memory, about, in bytes: its encoding, and its changes five times (as
-    /// they are, by transaction, as nodes of the trie, and as the rows and the WAL record of a
-    /// commit that is ready).
+    /// Approximate memory of the block, in bytes: its encoding, and its changes five times (as they
+    /// are, by transaction, as nodes of the trie, and as the rows and the WAL record of a commit
+    /// that is ready).
     pub fn memory_bytes(&self) -> usize {
         /// An account, a slot or a log with what surrounds it.
         const ENTRY_BYTES: usize = 256;

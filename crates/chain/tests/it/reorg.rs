@@ -57,7 +57,8 @@ pub fn hash(block: &Block) -> B256 {
     block.header.hash_slow()
 }
 
-/// Builds a branch of blocks with these seconds between them, on a home of its own over given blocks.
+/// Builds a branch of blocks with these seconds between them, on another home with the given base
+/// blocks.
 pub fn branch(genesis: &str, base: &[Block], seconds: &[u64], coinbase: u8) -> Vec<Block> {
     let home = TempDir::new().unwrap();
     let chain = Chain::create(home.path(), genesis, &options()).unwrap();

@@ -73,9 +73,9 @@ pub fn mark(what: &str) {
 
 fn mark_point(point: Failpoint) {
     mark(match point {
-        Point::Batch => "batch",
-        Point::Later => "later",
-        Point::Prune => "prune",
+        Failpoint::Batch => "batch",
+        Failpoint::Later => "later",
+        Failpoint::Prune => "prune",
     });
 }
 
@@ -88,7 +88,7 @@ fn works() {
     let mut story = Story::after(work.seed, work.done);
     let file = |name| (name, File::create(work.home.join(format!("mark-{name}"))).unwrap());
     MARKS.set(["apply", "batch", "later", "prune"].map(file)).unwrap();
-    at_points(mark_point);
+    at_failpoints(mark_point);
     say("open");
     let mut home = match Home::open(&story, &work.home) {
         Ok(home) => home,

@@ -86,7 +86,7 @@ fn a_prepared_commit_that_does_not_fit_any_more_changes_nothing() {
 }
 
 #[test]
-fn readers_beside_prepared_commits_never_see_an_old_or_mixed_head() {
+fn readers_never_see_an_old_or_mixed_head() {
     let home = Home::new(CommitmentKind::Mpt);
     let (kv, mut chain) = base(&home, 11);
     let mut random = Random(12);
