@@ -39,7 +39,7 @@ pub struct QueryAnswer {
 /// What an answer depends on: block, name, form, request.
 type AnswerKey = (B256, String, bool, Vec<u8>);
 
-fn key_of(block: B256, name: &str, input: Input<'_>) -> Key {
+fn key_of(block: B256, name: &str, input: Input<'_>) -> AnswerKey {
     let request = match input {
         Input::Protobuf(bytes) => bytes.to_vec(),
         Input::Params(params) => {
