@@ -433,6 +433,13 @@ describe('what CometBFT answers', () => {
     expect((await get(`${T}/blocks/latest`)).json).toMatchObject({ code: 12 })
   })
 
+  it('is unavailable before the first block', async () => {
+    const { url } = await engine({ block: { ...BLOCK, block: null } })
+    const { get } = await open(() => ok('{}'), { engine: url })
+    const { status, json } = await get(`${T}/blocks/latest`)
+    expect([status, json]).toEqual([503, { code: 14, message: 'the chain has no block yet', details: [] }])
+  })
+
   it('is a set of validators', async () => {
     const { url, asked } = await engine()
     const { get } = await open(() => ok('{}'), { engine: url })

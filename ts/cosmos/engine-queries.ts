@@ -63,11 +63,13 @@ interface BlockAnswer {
   readonly block: {
     readonly header: { readonly proposer_address: string }
     readonly evidence?: { readonly evidence?: readonly unknown[] | null }
-  }
+  } | null
 }
 
 async function blockAt(source: EngineSource, height: number | undefined): Promise<Values> {
   const { block_id, block } = await ask<BlockAnswer>(source, height === undefined ? 'block' : `block?height=${height}`)
+  // CometBFT answers so until the first block is committed.
+  if (block === null) throw new QueryFailure(CODES.unavailable, 'the chain has no block yet')
   if ((block.evidence?.evidence ?? []).length > 0)
     throw new QueryFailure(CODES.unimplemented, 'blocks with evidence are not served here: the RPC of CometBFT has them')
   const proposer = bech32(CONSENSUS_PREFIX, Buffer.from(block.header.proposer_address, 'hex'))
