@@ -186,7 +186,7 @@ describe.skipIf(missing !== undefined)('a validator', () => {
     expect(over.json).toEqual(jsonOf(answer))
   })
 
-  it('lists validators with their monikers, and each by its address', async () => {
+  it('lists validators with monikers, and each by its address', async () => {
     const { validators, pagination } = (await rest(base, `${S}/validators?pagination.limit=500`, height)).json
     expect(validators.map((v: Foreign) => v.description.moniker)).toEqual(['node0', 'validator 2', 'validator 3', 'validator 4'])
     expect(validators.map((v: Foreign) => v.operator_address)).toEqual(operators)
@@ -261,7 +261,7 @@ describe.skipIf(missing !== undefined)('a validator', () => {
     })
   })
 
-  it('answers again what it answered at this head, and anew after the next block', async () => {
+  it('keeps answers of a head until the next block', async () => {
     const { QueryPoolRequest } = types('cosmos/staking/v1beta1/query')
     const data = QueryPoolRequest.encode(QueryPoolRequest.fromPartial({})).finish()
     const heights = new Set<string>()
@@ -337,7 +337,7 @@ describe.skipIf(missing !== undefined)('a validator', () => {
     expect(abci.log).toContain(`rpc error: code = ${name} desc = ${over.json.message}`)
   })
 
-  it('refuses an empty address, heights that are not there, and what it does not have', async () => {
+  it('refuses empty addresses, absent heights and unknown queries', async () => {
     const { QueryValidatorRequest } = types('cosmos/staking/v1beta1/query')
     const empty = QueryValidatorRequest.encode(QueryValidatorRequest.fromPartial({})).finish()
     await expect(grpc.call(`${STAKING_QUERY}/Validator`, empty)).rejects.toEqual({ code: 3, details: 'validator address cannot be empty' })
@@ -352,7 +352,7 @@ describe.skipIf(missing !== undefined)('a validator', () => {
     expect([abci.code, abci.codespace]).toEqual([6, 'sdk'])
   })
 
-  it('knows what CometBFT knows, in messages that cosmjs-types read', async () => {
+  it('answers what CometBFT knows, as cosmjs-types reads it', async () => {
     const file = types('cosmos/base/tendermint/v1beta1/query')
     const call = async (method: string, request: object = {}) => {
       const data = file[`${method}Request`].encode(file[`${method}Request`].fromPartial(request)).finish()

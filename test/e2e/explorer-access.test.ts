@@ -70,7 +70,7 @@ await describeInBrowser(
       await view.page.close()
     })
 
-    it('is used with the keyboard alone, from the home page to a step', async () => {
+    it('is used by keyboard alone, from the home page to a step', async () => {
       const view = await watchedPage(browser().browser, node.url)
       const { page } = view
       await view.open('/', '[data-testid=home-tx]')

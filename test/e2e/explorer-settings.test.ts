@@ -59,7 +59,7 @@ describe('row 12: the explorer', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('answers requests for HTML alone where it is on, under the names of the host, and no path of files', async () => {
+  it('answers requests for HTML alone, under allowed host names', async () => {
     const [off, node] = [await startNode(['start', '--home', home]), undefined]
     const plain = await get(off.url, '/')
     expect(await off.stop()).toBe(0)
@@ -103,7 +103,7 @@ await describeInBrowser('the explorer', (browser) => {
   const isFilled = async (view: Watched): Promise<boolean> => ((await view.page.locator('main').textContent()) ?? '').length > 40
 
   it(
-    'row 12: asks for a token and shows nothing without it; the token is in no address and no log',
+    'row 12: asks for a token, which is in no address and no log',
     async () => {
       const file = path.join(home, 'tokens')
       const token = 'a-token-of-the-test-0123456789'
@@ -157,7 +157,7 @@ await describeInBrowser('the explorer', (browser) => {
     })
   })
 
-  it.skipIf(!IS_FULL)('row 13: says how old a block may be, and what is not on this node', async () => {
+  it.skipIf(!IS_FULL)('row 13: says how old a block may be, and what is not here', async () => {
     await on(start('--evm.trace_source=history', '--evm.max_trace_lookback_blocks=1'), async (view) => {
       await view.open(`/tx/${FAILED}`, '[data-trouble=lookback]')
       expect(await said(view)).toContain('evm.max_trace_lookback_blocks says how far below the head blocks are traced')
@@ -204,7 +204,7 @@ await describeInBrowser('the explorer', (browser) => {
     )
   })
 
-  it.skipIf(!IS_FULL)('row 13: works with debug methods on a port of their own, on a fork, and without WebSocket', async () => {
+  it.skipIf(!IS_FULL)('row 13: works with a debug port, a fork and no WebSocket', async () => {
     const debug = 18_700 + (process.pid % 200)
     await on(
       start(`--evm.debug_port=${debug}`),
@@ -268,7 +268,7 @@ await describeInBrowser('the explorer', (browser) => {
     )
   })
 
-  it.skipIf(!IS_FULL)('row 13: says that the node is gone, and goes on when it is back', async () => {
+  it.skipIf(!IS_FULL)('row 13: says that the node is gone, and goes on after it', async () => {
     const node = await startNode(['dev', '--home', path.join(home, 'gone')])
     const view = await watchedPage(browser().browser, node.url)
     await view.open('/', '[data-testid=head][data-state=live]')
@@ -281,7 +281,7 @@ await describeInBrowser('the explorer', (browser) => {
     await view.page.close()
   })
 
-  it.skipIf(!IS_FULL)('row 15: says that a transaction left the chain, and shows its trace from before', async () => {
+  it.skipIf(!IS_FULL)('row 15: says that a transaction left, with its old trace', async () => {
     await on(['dev'], async (view, node) => {
       const dev = new Calls(node.url)
       const moved = await dev.send(ALICE, BOB, { value: '0x1' })

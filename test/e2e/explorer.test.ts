@@ -28,7 +28,7 @@ await describeInBrowser('the explorer', (browser) => {
     2 * PAGE_MS_MAX,
   )
 
-  it('row 10: requests nothing but of its own node, with its policy and without', async () => {
+  it('row 10: requests its own node alone, without its policy too', async () => {
     /** Paths of all requests while every page is opened. */
     const requested = async (removesPolicy: boolean): Promise<string[]> => {
       const view = await watchedPage(browser().browser, node.url)

@@ -256,7 +256,7 @@ describe('delegations', () => {
     expect(await view('pool')).toEqual([parseEther('29'), 0n])
   })
 
-  it('are paid at most 16 a block, oldest first, past what was cancelled', async () => {
+  it('are paid oldest first, at most 16 a block, none cancelled', async () => {
     const all = Array.from({ length: 20 }, (_, i) => account(i))
     for (const who of all) {
       await call('anvil_setBalance', who, numberToHex(parseEther('10')))
@@ -381,7 +381,7 @@ describe('validators', () => {
 })
 
 describe('misbehavior', () => {
-  it('costs 5 % of stake and of unbondings begun since, and bars the validator for good', async () => {
+  it('costs 5 % of stake and newer unbondings, and bars for good', async () => {
     await send('delegate', [SECOND], { from: ALICE, value: parseEther('10') })
     await send('undelegate', [SECOND, parseEther('1')], { from: ALICE })
     const before = await height()
@@ -420,7 +420,7 @@ describe('misbehavior', () => {
 })
 
 describe('the validators with the most stake', () => {
-  it('are those with power, as a plain sort says, whatever order changes come in', async () => {
+  it('are those that a plain sort gives, in any order of changes', async () => {
     // Room for four: the slot of the parameters has the number at byte 8.
     await call('anvil_setStorageAt', STAKING, key(0), numberToHex(UNBONDING | (4n << 64n), { size: 32 }))
     const keys = new Map<Hex, Hex>(example.input.validators.map((v) => [v.operator, v.key]))
@@ -494,7 +494,7 @@ describe('calls of the node in a crowded contract', () => {
     }
   }
 
-  it('need a fraction of their gas: all of 100 validators misbehave while 10,000 unbondings are due', async () => {
+  it('need a fraction of their gas in the worst block', async () => {
     const all = crowd(VALIDATORS)
     const { storage } = genesisStorage(all, 60)
     const due = await now()
@@ -519,7 +519,7 @@ describe('calls of the node in a crowded contract', () => {
     expect(least).toBeLessThan(200_000)
   })
 
-  it('report 1,000 changes in one block, and no call of a user adds another', async () => {
+  it('report 1,000 changes in one block, and users add none', async () => {
     const all = crowd(CHANGES)
     const { storage } = genesisStorage(all, 60)
     const operators = all.map((v) => v.operator)

@@ -50,7 +50,7 @@ describe('hearth trace', () => {
     expect(stdout).not.toContain('FAILED')
   })
 
-  it('says what differs in another transaction, and after changes on the state before it', () => {
+  it('says what differs in another transaction or after changes', () => {
     const print = (...args: string[]): string => trace('--home', home, ...args).stdout
     expect(print('--compare', hashes[1] as string, hashes[1] as string)).toBe(
       'the traces are equal: calls, data, results, events and gas\n',

@@ -66,7 +66,7 @@ describe('blocks that were pruned', () => {
     expect(await dev.refused(method, ...params())).toEqual(PRUNED)
   })
 
-  it('a pruned block is unknown by its hash, and a search from the tip ends before it', async () => {
+  it('a pruned block is unknown by its hash and ends searches', async () => {
     expect(await dev.call('ots_getBlockDetailsByHash', blocks[1])).toBeNull()
     const page = await dev.call<{ txs: { hash: string }[]; lastPage: boolean }>('ots_searchTransactionsBefore', contract, 0, 10)
     expect([page.txs.map(({ hash }) => hash), page.lastPage]).toEqual([[hashes[4], hashes[3]], false])

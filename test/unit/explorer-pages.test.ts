@@ -120,7 +120,7 @@ it('has no code that takes HTML as text', () => {
 /** Bytes of everything that the first page needs, in gzip. */
 const FIRST_LOAD_BYTES_MAX = 60 * 1024
 
-it('loads at most 60 KiB for the first page: what the page names, and what that imports at once', () => {
+it('loads at most 60 KiB for the first page and its imports', () => {
   const { index, files } = readAssets(path.join(ROOT, 'dist/explorer'))
   const first = new Set([...index.matchAll(/"(\/_\/assets\/[^"]+)"/g)].map(([, name]) => name as string))
   for (const name of first) {

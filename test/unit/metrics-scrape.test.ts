@@ -68,7 +68,7 @@ describe('the first scrape', () => {
     expect(open).not.toContain('target_info')
   })
 
-  it('has what CometBFT answers for each page, and no sample of what it does not', async () => {
+  it('has what CometBFT answers, and no sample of the rest', async () => {
     const metrics = make()
     const samples = async (): Promise<[string, number][]> =>
       [...(await page(metrics))].flatMap(([name, { samples }]) => (/^consensus_/.test(name) ? [...samples] : []))

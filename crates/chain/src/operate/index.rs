@@ -265,7 +265,7 @@ mod tests {
     use hearth_primitives::StateError;
 
     #[test]
-    fn a_finding_of_the_address_index_names_the_command_that_rebuilds_it() {
+    fn a_finding_of_the_index_names_the_command_that_rebuilds_it() {
         let of = |problem| LedgerFinding::from(IndexFinding { from: 256, to: 511, problem });
         let left_out = of(IndexProblem::LeftOut(3));
         assert_eq!(left_out.to_string(), "the address index leaves out 3 of blocks 256 to 511");

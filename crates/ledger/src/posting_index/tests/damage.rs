@@ -92,7 +92,7 @@ fn ask(
 }
 
 #[test]
-fn flipped_bits_and_torn_files_are_errors_and_never_a_shorter_answer() {
+fn flipped_bits_and_torn_files_never_shorten_an_answer() {
     let chain = merged_chain();
     let head = chain.head();
     let of = |n: u8| chain.with(0, head, |entry| entry.accounts.contains(&account(n)));
@@ -124,7 +124,7 @@ fn flipped_bits_and_torn_files_are_errors_and_never_a_shorter_answer() {
 }
 
 #[test]
-fn a_page_that_leaves_blocks_out_or_does_not_read_is_found_and_rebuilt() {
+fn a_page_that_misses_blocks_is_found_and_rebuilt() {
     let chain = merged_chain();
     let verify = || chain.ledger.verify_address_index(&mut |_| true).unwrap().unwrap();
     let sound = verify();
