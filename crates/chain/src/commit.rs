@@ -135,6 +135,7 @@ impl Chain {
     ) -> Result<Option<Arc<TraceCapsule>>, ChainError> {
         let (receipts, senders) = (&output.receipts, &output.senders);
         self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers)?;
+        self.ledger.append_outside(block.header.number, hash, output)?;
         let capsule = TraceCapsule::of(output).map(Arc::new);
         if let Some(capsule) = &capsule {
             self.ledger.append_capsule(block.header.number, hash, capsule)?;
@@ -168,6 +169,7 @@ impl Chain {
         let rows = AppendedRows::begin(&self.ledger);
         let capsule = self.append(block, hash, total_difficulty, output, ommers)?;
         let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
+        index.extend(self.ledger.native_index_rows(height, hash, output));
         let edits = self.take_edits(height)?.map(|(edits, row)| {
             index.push(row);
             edits

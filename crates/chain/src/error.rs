@@ -168,7 +168,8 @@ pub enum ChainError {
     /// A block that is not known.
     #[error("block {0} is not known")]
     UnknownBlock(B256),
-    /// A branch that is too long to be executed in memory, or a head too far away to be taken back to.
+    /// A branch that is too long to be executed in memory, or a head too far away to be taken back
+    /// to.
     #[error("more than {limit} blocks lie between the block and the canonical chain")]
     BranchTooLong {
         /// Most blocks.
@@ -257,6 +258,25 @@ pub enum ChainError {
         /// Its last block.
         last: Height,
     },
+    /// A block that cannot be exported: RLP has no place for what it executed beside its
+    /// transactions.
+    #[error(
+        "block {number} has native transactions, which the RLP of a block cannot carry: export the blocks before it, or copy the state with `hearth db export`"
+    )]
+    NativeTransactions {
+        /// Height of the block.
+        number: Height,
+    },
+    /// A native transaction of a block does not read.
+    #[error("native transaction {index} of block {hash} does not read: {source}")]
+    NativeUnreadable {
+        /// Hash of the block.
+        hash: B256,
+        /// Its place among the block's native transactions.
+        index: usize,
+        /// What is wrong.
+        source: hearth_cosmos::TxError,
+    },
     /// Too much of the state is edited between two blocks.
     #[error("more than {limit} accounts and slots are edited between two blocks: make a block first")]
     TooManyEdits {
@@ -275,7 +295,8 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// The lock that a process has which has the home open, where that is the error: a home has a lock for each of
+    /// The lock that a process has which has the home open, where that is the error: a home has a
+    /// lock for each of
     /// its stores.
     pub fn home_in_use(&self) -> Option<&LockError> {
         match self {

@@ -28,11 +28,13 @@ pub struct ExportReport {
 }
 
 impl Chain {
-    /// Writes canonical blocks as a row of RLP blocks, the form of `geth export`. `report` is told the blocks and
+    /// Writes canonical blocks as a row of RLP blocks, the form of `geth export`. `report` is told
+    /// the blocks and
     /// bytes written after each block and the number of blocks in all.
     ///
     /// # Errors
-    /// [`ChainError::NoSuchRange`], [`ChainError::Io`] with `path`, [`ChainError::Cancelled`], the ledger's.
+    /// [`ChainError::NoSuchRange`], [`ChainError::NativeTransactions`], [`ChainError::Io`] with
+    /// `path`, [`ChainError::Cancelled`], the ledger's.
     pub fn export(
         &self,
         range: &ExportRange,
@@ -59,6 +61,9 @@ impl Chain {
             }
             let missing = || ChainError::NoSuchRange { from: number, to, first, last };
             let block = self.ledger.canonical_block(number)?.ok_or_else(missing)?;
+            if !self.ledger.outside(&block.hash)?.is_empty() {
+                return Err(ChainError::NativeTransactions { number });
+            }
             bytes.clear();
             block.block.encode(&mut bytes);
             out.write_all(&bytes).map_err(ChainError::io(path))?;

@@ -10,7 +10,7 @@ use hearth_evm::{
 use hearth_flatkv::{CommitmentKind, FlatKvError, Head};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Header, Height, RootTracker, StateError, StateReader,
+    Block, BlockHashes, BlockOutput, Header, Height, Outside, RootTracker, StateError, StateReader,
 };
 
 /// What [`Chain::insert_block`] did.
@@ -61,6 +61,13 @@ impl Working {
     }
 }
 
+/// A block that is executed, with what belongs to it.
+pub(crate) struct Executed<'a> {
+    pub block: &'a Block,
+    pub senders: &'a [Address],
+    pub outside: Outside,
+}
+
 /// What fork choice looks at.
 struct Contender {
     hash: B256,
@@ -70,14 +77,17 @@ struct Contender {
 }
 
 impl Chain {
-    /// Executes, verifies and stores a block whose parent is known, and lets fork choice decide on the head.
+    /// Executes, verifies and stores a block whose parent is known, and lets fork choice decide on
+    /// the head.
     /// A block that is known already is harmless.
     ///
-    /// Fork choice: before the merge the highest total difficulty, where the head that is there wins a tie;
+    /// Fork choice: before the merge the highest total difficulty, where the head that is there
+    /// wins a tie;
     /// afterwards the last valid block given that is no ancestor of the head.
     ///
     /// # Errors
-    /// [`ChainError::UnknownParent`], [`ChainError::Refused`] with the field that differs, and the stores' errors.
+    /// [`ChainError::UnknownParent`], [`ChainError::Refused`] with the field that differs, and the
+    /// stores' errors.
     /// Nothing of a refused block is kept.
     pub fn insert_block(&self, block: Block) -> Result<Inserted, ChainError> {
         let working = &mut *self.working.lock();
@@ -91,7 +101,8 @@ impl Chain {
     /// Makes a known block of any branch the head. Blocks above it stay in the ledger.
     ///
     /// # Errors
-    /// [`ChainError::UnknownBlock`]; [`FlatKvError::UnwindTarget`] where history does not reach back to the branch.
+    /// [`ChainError::UnknownBlock`]; [`FlatKvError::UnwindTarget`] where history does not reach
+    /// back to the branch.
     pub fn set_head(&self, hash: &B256) -> Result<(), ChainError> {
         let working = &mut *self.working.lock();
         if !self.ledger.has_block(hash) && self.kv.head().map(|h| h.hash) != Some(*hash) {
@@ -104,8 +115,10 @@ impl Chain {
         settled
     }
 
-    /// As [`Chain::insert_block`], but the head stays where the block was executed: what an import does between two
-    /// blocks, and what it leaves where the process dies then. [`Chain::open`] and every other change settle it.
+    /// As [`Chain::insert_block`], but the head stays where the block was executed: what an import
+    /// does between two
+    /// blocks, and what it leaves where the process dies then. [`Chain::open`] and every other
+    /// change settle it.
     ///
     /// # Errors
     /// As [`Chain::insert_block`].
@@ -130,7 +143,8 @@ impl Chain {
         self.set_head(&hash)
     }
 
-    /// As [`Chain::insert_block`], but the working head may stay on a branch that is not chosen until
+    /// As [`Chain::insert_block`], but the working head may stay on a branch that is not chosen
+    /// until
     /// [`Chain::settle`].
     pub(crate) fn insert_lazily(
         &self,
@@ -198,7 +212,8 @@ impl Chain {
         self.ledger.block(&parent)?.ok_or(ChainError::UnknownParent { number, hash, parent })
     }
 
-    /// Lets fork choice look at a block that is known already: it may have been given before another branch.
+    /// Lets fork choice look at a block that is known already: it may have been given before
+    /// another branch.
     fn reconsider(&self, working: &mut Working, hash: &B256) -> Result<(), ChainError> {
         let chosen = working.chosen.unwrap_or(self.head().hash);
         let Some(block) = self.ledger.block(hash)? else { return Ok(()) };
@@ -254,7 +269,8 @@ impl Chain {
         validate_body(&self.spec, block, &Family(self))
     }
 
-    /// Notes on disk that the chosen head is the one that is the working head now: the working head is going to leave it.
+    /// Notes on disk that the chosen head is the one that is the working head now: the working head
+    /// is going to leave it.
     pub(crate) fn keep_chosen(&self, working: &mut Working) -> Result<(), ChainError> {
         if working.chosen.is_none() {
             let chosen = self.head().hash;
@@ -280,7 +296,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Moves the working head to a block of any branch: unwinds to the common ancestor and executes the branch's
+    /// Moves the working head to a block of any branch: unwinds to the common ancestor and executes
+    /// the branch's
     /// stored blocks again.
     fn move_to(&self, working: &mut Working, target: B256) -> Result<(), ChainError> {
         let head = self.head();
@@ -334,8 +351,8 @@ impl Chain {
                     Some(senders) => senders,
                     None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
                 };
-                let output =
-                    self.run_block(block, &senders, &state, &*self.ledger, &mut trie).map_err(refused)?;
+                let given = Executed { block, senders: &senders, outside: self.outside(&hash)? };
+                let output = self.run_block(given, &state, &*self.ledger, &mut trie).map_err(refused)?;
                 (output, Some(trie.into_update()?))
             }
             CommitmentKind::LtHash | CommitmentKind::None => {
@@ -346,19 +363,20 @@ impl Chain {
         Ok(output.gas_used)
     }
 
-    /// Executes a block on the state of its parent and checks everything that execution gives against its header, the state
+    /// Executes a block on the state of its parent and checks everything that execution gives
+    /// against its header, the state
     /// root by `trie`, which is the trie of that state.
     pub(crate) fn run_block(
         &self,
-        block: &Block,
-        senders: &[Address],
+        given: Executed<'_>,
         state: &dyn StateReader,
         hashes: &dyn BlockHashes,
         trie: &mut dyn RootTracker,
     ) -> Result<BlockOutput, BlockError> {
+        let Executed { block, senders, outside } = given;
         let header = &block.header;
         let env = BlockEnvironment::from_header(&self.spec, header);
-        let executor = BlockExecutor::new(&self.spec, env, state, hashes);
+        let executor = BlockExecutor::new(&self.spec, env, state, hashes).with_outside(outside);
         let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
         let output = executor.run(block, senders, Some(&mut *trie))?;
         check_output(&self.spec, header, &output)?;

@@ -10,7 +10,7 @@ use crate::{
     requests, rewards,
     senders::recover_senders,
     spec::{ChainSpec, Fork},
-    system,
+    staking, system,
     tx_check::{Remaining, Sender, check_transaction},
     tx_env::tx_env,
     watch::Watch,
@@ -20,8 +20,8 @@ use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
 use alloy_eips::{eip4895::Withdrawal, eip7685::Requests};
 use alloy_primitives::{Address, B256, Bloom, Bytes};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateError, StateReader, TraceCapsule,
-    Transaction,
+    Block, BlockHashes, BlockOutput, Changeset, NativeOutcome, NativeTransaction, Outside, Receipt,
+    RootTracker, StateError, StateReader, TraceCapsule, Transaction,
 };
 use revm::{
     Inspector,
@@ -49,6 +49,12 @@ pub struct BlockExecutor<'a> {
     partial_state: bool,
     /// Whether receipts, senders and all write sets are kept.
     keeps_outputs: bool,
+    /// What was or is to be executed beside the transactions.
+    outside: Outside,
+    native_outcomes: Vec<NativeOutcome>,
+    native_gas_used: u64,
+    /// Withdrawals that the staking contract decided on.
+    staking_withdrawals: Option<Vec<Withdrawal>>,
 }
 
 impl<'a> BlockExecutor<'a> {
@@ -80,7 +86,17 @@ impl<'a> BlockExecutor<'a> {
             logs: 0,
             partial_state: false,
             keeps_outputs: true,
+            outside: Outside::default(),
+            native_outcomes: Vec::new(),
+            native_gas_used: 0,
+            staking_withdrawals: None,
         }
+    }
+
+    /// Executes also what the block has beside its transactions: [`Self::begin`] does.
+    pub fn with_outside(mut self, outside: Outside) -> Self {
+        self.outside = outside;
+        self
     }
 
     /// Makes no receipts and drops every write set but the last. For traces, which do not need the
@@ -219,6 +235,7 @@ impl<'a> BlockExecutor<'a> {
             }
         }
         let withdrawals = block.body.withdrawals.as_ref().map(|list| list.as_slice());
+        staking::check_withdrawals(self.staking_withdrawals.as_deref(), withdrawals)?;
         let output = self.finish(&block.body.ommers, withdrawals)?;
         if let Some(roots) = roots {
             match output.writes.last().filter(|_| by_transaction) {
@@ -229,11 +246,14 @@ impl<'a> BlockExecutor<'a> {
         Ok(output)
     }
 
-    /// Runs what precedes the first transaction: the DAO's move (EIP-779) and the system calls of
-    /// EIP-4788 and EIP-2935.
+    /// What happens before the first transaction: the DAO's move (EIP-779), the system calls of
+    /// EIP-4788 and EIP-2935, that of the
+    /// staking contract under CometBFT, and native transactions where they were given.
     ///
     /// # Errors
-    /// [`BlockError::State`] if the state cannot be read.
+    /// [`BlockError::State`] where state cannot be read; [`BlockError::SystemContract`] and
+    /// [`BlockError::InvalidTransaction`] of
+    /// staking and native transactions.
     pub fn begin(&mut self) -> Result<(), BlockError> {
         let mut changes = Changeset::default();
         for (address, input) in system::calls_at_start(&self.env) {
@@ -245,7 +265,53 @@ impl<'a> BlockExecutor<'a> {
             rewards::move_dao_funds(self.state(), &mut writes)?;
             writes.merge_into(&mut changes);
         }
+        if self.spec.is_bft() {
+            let input = staking::begin_input(&self.env, &self.outside.misbehavior);
+            let (result, step) = self.system_call(staking::STAKING_ADDRESS, input)?;
+            let withdrawals = result.map(|result| staking::withdrawals(&self.env, result));
+            self.staking_withdrawals = withdrawals.transpose()?;
+            changes = merge(changes, step);
+        }
         self.writes.push(changes);
+        for (index, tx) in std::mem::take(&mut self.outside.natives).iter().enumerate() {
+            self.transact_native(tx).map_err(|error| match error {
+                ExecuteError::Invalid(source) => {
+                    BlockError::InvalidTransaction { index, hash: tx.hash, source: Box::new(source) }
+                }
+                ExecuteError::State(error) => error.into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::begin`], of a block that executes this beside its transactions.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_with(&mut self, outside: Outside) -> Result<(), BlockError> {
+        self.outside = outside;
+        self.begin()
+    }
+
+    /// Gas used by native transactions so far.
+    pub(crate) fn native_gas_used(&self) -> u64 {
+        self.native_gas_used
+    }
+
+    /// Keeps what a native transaction did: its changes are part of the first write set.
+    pub(crate) fn keep_native(
+        &mut self,
+        tx: &NativeTransaction,
+        outcome: &NativeOutcome,
+    ) -> Result<(), StateError> {
+        let step = self.take_changes()?;
+        let start = self.writes.pop().unwrap_or_default();
+        self.writes.push(merge(start, step));
+        self.native_gas_used += outcome.gas_used;
+        if self.keeps_outputs {
+            self.outside.natives.push(tx.clone());
+            self.native_outcomes.push(outcome.clone());
+        }
         Ok(())
     }
 
@@ -300,7 +366,7 @@ impl<'a> BlockExecutor<'a> {
     }
 
     /// Reads the accounts that the transaction at hand names, as they are before it.
-    fn capture_named(&mut self) -> Result<(), StateError> {
+    pub(crate) fn capture_named(&mut self) -> Result<(), StateError> {
         let (tx, beneficiary) = (&self.evm.ctx.tx, self.env.beneficiary);
         let authorities = tx.authorization_list.iter().filter_map(AuthorizationTr::authority);
         let state = &mut self.evm.ctx.journaled_state.database;
@@ -435,6 +501,9 @@ impl<'a> BlockExecutor<'a> {
             changes: state.net_changes(),
             writes: self.writes,
             reads: state.into_reads(),
+            outside: self.outside,
+            native_outcomes: self.native_outcomes,
+            withdrawals: self.staking_withdrawals,
         })
     }
 
@@ -472,11 +541,18 @@ impl<'a> BlockExecutor<'a> {
                 }
                 changes = merge(changes, step);
             }
+            if self.staking_withdrawals.is_some() {
+                let (result, step) = self.system_call(staking::STAKING_ADDRESS, staking::end_input())?;
+                result.map_or(Ok(()), |result| staking::push_updates(&mut list, result))?;
+                changes = merge(changes, step);
+            }
             requests = known.then_some(list);
         }
         let mut writes = WriteSet::default();
         let env = self.env.clone();
-        rewards::pay(self.state(), &env, ommers, withdrawals.unwrap_or_default(), &mut writes)?;
+        let decided = self.staking_withdrawals.clone();
+        let withdrawals = decided.as_deref().or(withdrawals).unwrap_or_default();
+        rewards::pay(self.state(), &env, ommers, withdrawals, &mut writes)?;
         writes.merge_into(&mut changes);
         self.writes.push(changes);
         Ok(requests)

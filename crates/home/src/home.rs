@@ -124,14 +124,14 @@ impl Home {
         self.chain.close().map_err(|error| chain_error(&self.config.home, error))
     }
 
-    /// What the home holds.
-    pub fn status(&self) -> HomeStatus {
-        status(&self.chain, self.snapshot)
-    }
-
     /// Answers to queries that were given last.
     pub(crate) fn cosmos_cache(&self) -> &CosmosCache {
         &self.cosmos
+    }
+
+    /// What the home holds.
+    pub fn status(&self) -> HomeStatus {
+        status(&self.chain, self.snapshot)
     }
 
     /// The configuration that the home was opened with.

@@ -177,6 +177,10 @@ impl Ledger {
         }
     }
 
+    pub(crate) fn kv(&self) -> &FlatKv {
+        &self.kv
+    }
+
     /// The tables, as the state store joins them to its commits.
     pub fn tables(&self) -> &Arc<LedgerTables> {
         &self.tables
@@ -523,7 +527,7 @@ fn bad_receipts(hash: &B256, why: &'static str) -> LedgerError {
     LedgerError::Undecodable { what: "receipts", hash: *hash, why: why.to_owned() }
 }
 
-fn index_error(error: impl Into<StateError>) -> LedgerError {
+pub(crate) fn index_error(error: impl Into<StateError>) -> LedgerError {
     LedgerError::Index(error.into())
 }
 

@@ -50,3 +50,29 @@ impl NativeOutcome {
         self.code == 0
     }
 }
+
+/// What a block executes beside its Ethereum transactions. No header and no body of Ethereum has
+/// it, so it is kept beside the block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// Native transactions, in the order of their execution: all before the first Ethereum
+    /// transaction.
+    pub natives: Vec<NativeTransaction>,
+    /// Validators that misbehaved, as the staking contract takes them: kind 1, consensus address
+    /// 20, height of the
+    /// infraction BE 8 bytes each.
+    pub misbehavior: Bytes,
+}
+
+impl Outside {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.natives.is_empty() && self.misbehavior.is_empty()
+    }
+}
+
+/// Code of a native transaction whose call was reverted or halted.
+pub const NATIVE_FAILED: u32 = 3;
+
+/// Code of a native transaction that ran out of gas (the Cosmos SDK's `ErrOutOfGas`).
+pub const NATIVE_OUT_OF_GAS: u32 = 11;

@@ -11,7 +11,7 @@ use alloy_primitives::{Address, B256};
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, ChainSpec, EvmContext, ExecuteError, TxStatus, recover_senders,
 };
-use hearth_primitives::{Block, BlockHashes, CapsuleState, StateReader, TraceCapsule, Transaction};
+use hearth_primitives::{Block, BlockHashes, CapsuleState, Outside, StateReader, TraceCapsule, Transaction};
 use revm::Inspector;
 use std::borrow::Cow;
 
@@ -47,8 +47,22 @@ impl<'a> BlockReplay<'a> {
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Result<Self, TraceError> {
+        Self::beside(spec, block, senders, Outside::default(), (state, hashes))
+    }
+
+    /// As [`Self::new`], of a block that executes something beside its transactions.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn beside(
+        spec: &'a ChainSpec,
+        block: &'a Block,
+        senders: Option<&'a [Address]>,
+        outside: Outside,
+        (state, hashes): (&'a dyn StateReader, &'a dyn BlockHashes),
+    ) -> Result<Self, TraceError> {
         let mut replay = Self::at_start(spec, block, senders, state, hashes)?;
-        replay.executor.begin().map_err(replay_error)?;
+        replay.executor.begin_with(outside).map_err(replay_error)?;
         Ok(replay.with_block_hash(block.header.hash_slow()))
     }
 

@@ -1,4 +1,5 @@
-//! What a transaction must fulfil before the pool keeps it: first by itself, then against its sender's account.
+//! What a transaction must fulfil before the pool keeps it: first by itself, then against its
+//! sender's account.
 
 use super::{PoolError, PoolLimits, Queue, entry::highest_cost, expenditure};
 use crate::pool::PoolEntry;
@@ -17,7 +18,8 @@ pub const MAX_BLOB_TX_BYTES: usize = 1024 * 1024;
 /// Lowest blob fee there is, in wei per blob gas (EIP-4844).
 const MIN_BLOB_FEE: u128 = 1;
 
-/// How much more the replacement of a transaction with blobs must offer, in percent, since checking one costs much
+/// How much more the replacement of a transaction with blobs must offer, in percent, since checking
+/// one costs much
 /// (go-ethereum's default).
 const BLOB_PRICE_BUMP_PERCENT: u64 = 100;
 
@@ -140,14 +142,16 @@ fn gas_and_fees(
     Ok(())
 }
 
-/// Blocks come at a steady pace under consensus of validators, and every one of them keeps a copy of what waits: a transaction
+/// Blocks come at a steady pace under consensus of validators, and every one of them keeps a copy
+/// of what waits: a transaction
 /// that the next block cannot have is refused, as on other chains of CometBFT.
 fn pays_base_fee(tx: &PooledTransaction, head: &Header, spec: &ChainSpec) -> Result<(), PoolError> {
     let base_fee = hearth_evm::next_base_fee(spec, head).unwrap_or_default();
     if tx.max_fee_per_gas() < u128::from(base_fee) { Err(PoolError::FeeCapTooLow) } else { Ok(()) }
 }
 
-/// Gas that a transaction costs before its first instruction (yellow paper; EIP-2028, 2930, 3860, 7702).
+/// Gas that a transaction costs before its first instruction (yellow paper; EIP-2028, 2930, 3860,
+/// 7702).
 pub fn intrinsic_gas(tx: &PooledTransaction, fork: Fork) -> u64 {
     let zeros = tx.input().iter().filter(|byte| **byte == 0).count() as u64;
     let others = tx.input().len() as u64 - zeros;
@@ -168,6 +172,14 @@ pub fn intrinsic_gas(tx: &PooledTransaction, fork: Fork) -> u64 {
     gas + tx.authorization_list().map_or(0, |list| list.len() as u64 * 25_000)
 }
 
+/// Gas that a call with this input costs before its first instruction, or at least altogether, from
+/// Prague on.
+pub fn call_gas(input: &[u8]) -> u64 {
+    let zeros = input.iter().filter(|byte| **byte == 0).count() as u64;
+    let others = input.len() as u64 - zeros;
+    (21_000 + zeros * 4 + others * 16).max(floor_gas(input))
+}
+
 /// The least gas that data costs (EIP-7623).
 fn floor_gas(input: &[u8]) -> u64 {
     let zeros = input.iter().filter(|byte| **byte == 0).count() as u64;
@@ -175,7 +187,8 @@ fn floor_gas(input: &[u8]) -> u64 {
     21_000 + tokens * 10
 }
 
-/// Checks a blob transaction's sidecar; from Osaka on one of the older form is brought to cell proofs first.
+/// Checks a blob transaction's sidecar; from Osaka on one of the older form is brought to cell
+/// proofs first.
 fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Variant, PoolError> {
     let kzg = |e: &dyn std::fmt::Display| PoolError::Kzg { reason: e.to_string() };
     let TxEip4844Variant::TxEip4844WithSidecar(mut with) = variant else {
@@ -196,7 +209,8 @@ fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Varia
             return Err(PoolError::SidecarVersion { want: 0, got: 1 });
         }
         (BlobTransactionSidecarVariant::Eip4844(old), true) => {
-            // Proofs of the older form are checked in their own right: the new ones are made from the blobs alone.
+            // Proofs of the older form are checked in their own right: the new ones are made from
+            // the blobs alone.
             old.validate(&with.tx.blob_versioned_hashes, EnvKzgSettings::Default.get())
                 .map_err(|e| kzg(&e))?;
             with.sidecar = with.sidecar.try_convert_into_eip7594().map_err(|e| kzg(&format!("{e:?}")))?;
