@@ -283,8 +283,8 @@ export declare function openNode(config: string, origin?: NativeOrigin | undefin
 /**
  * The entry of a genesis file's `alloc` for the staking contract with its first validators, as
  * JSON. The input is
- * `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with `time` in
- * seconds. Throws if the validators are invalid.
+ * `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with `time`
+ * in seconds. Throws if the validators are invalid.
  */
 export declare function stakingAccount(json: string): string
 
