@@ -4,7 +4,7 @@
 //! - [`decode`]: the bytes of a `TxRaw` become a
 //!   [`NativeTransaction`](hearth_primitives::NativeTransaction), a call that the EVM executes.
 //!   One message, one signer with an Ethereum key, `SIGN_MODE_DIRECT`; sequence is the account's
-//! nonce, fees are paid in wei.
+//!   nonce, fees are paid in wei.
 //! - [`bech32`]: accounts and operators as text; their bytes are those of the Ethereum address.
 //! - [`staking`]: the contract that keeps validators and delegations, as the block's system calls
 //!   and queries see it.

@@ -52,13 +52,20 @@ fn key_of(block: B256, name: &str, input: Input<'_>) -> AnswerKey {
 /// Answers that were given last; the oldest goes first.
 #[derive(Debug, Default)]
 pub struct CosmosCache {
-    kept: Mutex<(VecDeque<(AnswerKey, Arc<Vec<u8>>)>, usize)>,
+    kept: Mutex<KeptAnswers>,
+}
+
+/// The answers of a [`CosmosCache`], oldest first, and the bytes that they take.
+#[derive(Debug, Default)]
+struct KeptAnswers {
+    answers: VecDeque<(AnswerKey, Arc<Vec<u8>>)>,
+    bytes: usize,
 }
 
 impl CosmosCache {
     fn get(&self, key: &AnswerKey) -> Option<Arc<Vec<u8>>> {
         let kept = self.kept.lock();
-        kept.0.iter().rev().find(|(other, _)| other == key).map(|(_, answer)| answer.clone())
+        kept.answers.iter().rev().find(|(other, _)| other == key).map(|(_, answer)| answer.clone())
     }
 
     fn put(&self, key: AnswerKey, answer: &Arc<Vec<u8>>) {
@@ -66,11 +73,11 @@ impl CosmosCache {
             return;
         }
         let mut kept = self.kept.lock();
-        kept.1 += answer.len();
-        kept.0.push_back((key, answer.clone()));
-        while kept.0.len() > KEPT_ANSWERS || kept.1 > KEPT_BYTES {
-            let Some((_, gone)) = kept.0.pop_front() else { break };
-            kept.1 -= gone.len();
+        kept.bytes += answer.len();
+        kept.answers.push_back((key, answer.clone()));
+        while kept.answers.len() > KEPT_ANSWERS || kept.bytes > KEPT_BYTES {
+            let Some((_, gone)) = kept.answers.pop_front() else { break };
+            kept.bytes -= gone.len();
         }
     }
 }

@@ -71,7 +71,7 @@ impl Chain {
             })
         };
         let (appended, commit) = scope(|scope| {
-            let thread = Builder::new().name("payload-append".into()).spawn_scoped(scope, &append);
+            let thread = Builder::new().name("payload-append".into()).spawn_scoped(scope, append);
             let commit = prepare();
             let appended = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),

@@ -52,7 +52,7 @@ impl Params {
 
     /// Bytes in base64, of either alphabet; a `+` that a query string made a space counts as one.
     fn bytes(&self, name: &str) -> Result<Vec<u8>, QueryError> {
-        let text = self.text(name).replace(' ', "+").replace('-', "+").replace('_', "/");
+        let text = self.text(name).replace([' ', '-'], "+").replace('_', "/");
         let text = text.trim_end_matches('=');
         general_purpose::STANDARD_NO_PAD
             .decode(text)
