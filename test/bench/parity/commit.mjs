@@ -11,7 +11,7 @@ import { verdict } from './rows.mjs'
 const CHAIN = { blocks: 120, least: 200, most: 400 }
 
 /** Imports a side. */
-const IMPORTS = 15
+const IMPORTS = 45
 
 /** Milliseconds of an import into a new home. */
 function imported(chain, index) {
