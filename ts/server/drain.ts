@@ -14,7 +14,7 @@ export class Drain {
   private timer: NodeJS.Timeout | undefined
   private left = 0
 
-  /** Stops reading a body at full speed. Who reads it no longer looks at its chunks. */
+  /** Reads a body slowly from here on. Its former reader must ignore the chunks. */
   add(request: IncomingMessage): void {
     const remove = (): void => void this.bodies.delete(request)
     request.pause()

@@ -34,8 +34,10 @@ impl Gate {
     /// Closes the gate until the guard says that the batch is written. A guard that is dropped
     /// before counts as a failure.
     pub(crate) fn close(self: &std::sync::Arc<Self>) -> Closed {
-        *self.state.lock() = State::Closed;
+        let mut state = self.state.lock();
+        *state = State::Closed;
         self.shut.store(true, SeqCst);
+        drop(state);
         Closed { gate: self.clone(), written: false }
     }
 
@@ -93,10 +95,13 @@ impl Closed {
 
     fn set(&self, state: State) {
         let open = matches!(state, State::Open);
-        *self.gate.state.lock() = state;
+        // Under the lock: a later store could reopen the gate that the next commit has closed.
+        let mut current = self.gate.state.lock();
+        *current = state;
         if open {
             self.gate.shut.store(false, SeqCst);
         }
+        drop(current);
         self.gate.changed.notify_all();
     }
 }
