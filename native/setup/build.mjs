@@ -19,6 +19,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
+import { hasCore, keepCore, takeCore } from './core-store.mjs'
 import { ROOT, SetupError, TARGET } from './env.mjs'
 import { isolatedVm, isolatedVms, LIBRARY } from './isolated-vm.mjs'
 import { timed } from './progress.mjs'
@@ -130,12 +131,16 @@ function coreState(kind) {
   // Flags of a release's build write other names of folders into the library.
   const sources = digest(NATIVE_SOURCES, kind, process.platform, process.arch, process.env.CARGO_ENCODED_RUSTFLAGS ?? '')
   const stamp = new Stamp('dist/.native-stamp', ['native/index.js', 'native/index.d.ts'])
-  return { sources, stamp, isCurrent: addon() !== undefined && stamp.matches(sources) }
+  const isCurrent = addon() !== undefined && stamp.matches(sources)
+  return { sources, stamp, isCurrent, isStored: hasCore(kind, sources) }
 }
 
 async function nativeCore(kind) {
   const { sources, stamp, isCurrent } = coreState(kind)
   if (isCurrent) return
+  if (takeCore(kind, sources)) return stamp.write(sources)
+  // A stored core that proved damaged has kept set-up from looking for the compilers.
+  checkCompilers()
   const first = !fs.existsSync(path.join(TARGET, kind === 'dev' ? 'debug' : kind))
   const env = { ...process.env, ...(await cargoEnv()) }
   const cli = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
@@ -145,6 +150,7 @@ async function nativeCore(kind) {
   await timed(`core (${kind})`, build, first ? {} : { keep: false, note: ', only what has changed' })
   sayWhereItRuns()
   stamp.write(sources)
+  keepCore(kind, sources)
 }
 
 const changed = (name) => fs.statSync(path.join(ROOT, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -197,12 +203,13 @@ const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts', 'web']
  * the core finds them.
  */
 async function everything(kind) {
-  const isCurrent = coreState(kind).isCurrent
-  if (!isCurrent) checkCompilers()
+  const { isCurrent, isStored } = coreState(kind)
+  const isMade = isCurrent || isStored
+  if (!isMade) checkCompilers()
   const sandbox = fs.existsSync(LIBRARY) ? undefined : script('build.mjs', ['sandbox'], 'isolated-vm failed')
   // A failure is reported where the others are awaited.
   sandbox?.catch(() => undefined)
-  const tools = isCurrent ? undefined : script('cargo.mjs', ['--prepare'], 'RocksDB could not be made ready')
+  const tools = isMade ? undefined : script('cargo.mjs', ['--prepare'], 'RocksDB could not be made ready')
   await Promise.all([npmPackages(), tools])
   await nativeCore(kind)
   await typescript()
@@ -217,10 +224,7 @@ try {
   if (unknown !== undefined) throw new SetupError(`unknown step ${unknown}: one of ${STEPS.join(', ')}`)
   if (asked.length === 0) await everything(profile())
   if (asked.includes('npm')) await npmPackages()
-  if (asked.includes('native')) {
-    if (!coreState(profile()).isCurrent) checkCompilers()
-    await nativeCore(profile())
-  }
+  if (asked.includes('native')) await nativeCore(profile())
   if (asked.includes('sandbox')) await isolatedVm()
   if (asked.includes('sandboxes')) await isolatedVms()
   if (asked.includes('ts')) await typescript()
