@@ -208,3 +208,27 @@ describe('the engine listener', () => {
     fs.rmSync(home, { recursive: true, force: true })
   })
 })
+
+describe('a genesis of Prague without its system contracts', () => {
+  it('has no payloads: the answer names the contract', async () => {
+    const home = newHome('prague', {})
+    const { node, consensus } = await drive(home)
+    try {
+      const { hash } = await blockOf(node, '0x0')
+      const state = { headBlockHash: hash, safeBlockHash: hash, finalizedBlockHash: hash }
+      const attributes = {
+        timestamp: `0x${(GENESIS_TIME + 12).toString(16)}`,
+        prevRandao: ZERO,
+        suggestedFeeRecipient: `0x${'fe'.repeat(20)}`,
+        withdrawals: [],
+        parentBeaconBlockRoot: ZERO,
+      }
+      const { error } = await consensus.ask('engine_forkchoiceUpdatedV3', state, attributes)
+      expect(error?.code).toBe(-38003)
+      expect(JSON.stringify(error)).toContain('(EIP-7002): there is no code at its address')
+    } finally {
+      await node.stop()
+      fs.rmSync(home, { recursive: true, force: true })
+    }
+  })
+})

@@ -4,7 +4,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Example } from '../../ts/rpc/page.ts'
-import { type Driven, drive, newHome } from './engine-node.ts'
+import { ZERO } from './engine-client.ts'
+import { blockOf, type Driven, drive, GENESIS_TIME, newHome, type TimedFork } from './engine-node.ts'
 import { jsonDifference } from './guides/page.ts'
 import { ROOT, type RunningNode, rpc, startNode } from './harness.ts'
 import { until } from './waiting.ts'
@@ -24,6 +25,9 @@ const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const TRANSFER = { from: ALICE, to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: '0x1', gas: '0x5208' }
 const FIRST = '0x26fd249592c2dc293a76615c943298bee55c1e1ed2429979b3ab3dbbecb7676b'
 
+/** The namespaces of the default, and one that is off there. */
+const NAMESPACES = '--evm.namespaces=eth,net,web3,debug,txpool,rpc,chain,trace,ots,erigon,testing'
+
 describe('docs/rpc.md', () => {
   let node: RunningNode
   /** The last result of each method. */
@@ -38,10 +42,14 @@ describe('docs/rpc.md', () => {
     '{signed transaction}': async () => (await ask<{ raw: string }>('eth_signTransaction', TRANSFER)).raw,
     '{filter}': () => results.get('eth_newFilter'),
     '{snapshot}': () => results.get('evm_snapshot'),
+    '{hash of the head}': async () => (await ask<{ hash: string }>('eth_getBlockByNumber', 'latest', false)).hash,
+    '{anvil_snapshot}': () => results.get('anvil_snapshot'),
+    '{anvil_dumpState}': () => results.get('anvil_dumpState'),
+    '{hardhat_dumpState}': () => results.get('hardhat_dumpState'),
   }
 
   beforeAll(async () => {
-    node = await startNode(['dev', '--demo'])
+    node = await startNode(['dev', '--demo', NAMESPACES])
     await until('the demo', () => node.log().includes('runs out of gas'))
   })
   afterAll(() => node.stop())
@@ -73,12 +81,12 @@ describe('subscriptions of docs/rpc.md', () => {
     await node.stop()
   })
 
-  it.each(examplesOf('rpc-subscriptions.json'))('$method works as the page shows', async ({ method, params, result, notification }) => {
+  it.each(examplesOf('rpc-subscriptions.json'))('$method works as the page shows', async ({ method, params, result, error, notification }) => {
     const id = messages.length + 1
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: filled(params, words) }))
     await until('the answer', () => messages.some((message) => message.id === id))
     const answer = messages.find((message) => message.id === id)
-    expect(answer?.error).toBeUndefined()
+    expect(answer?.error).toEqual(error)
     expect(jsonDifference(result, answer?.result)).toBeUndefined()
     words.set(`{${method}}`, answer?.result)
     if (notification === undefined) return
@@ -89,27 +97,46 @@ describe('subscriptions of docs/rpc.md', () => {
   })
 })
 
-describe('the Engine API of docs/rpc.md', () => {
-  const home = newHome()
+/** What starts the build of block 1, from Cancun on. */
+const ATTRIBUTES = {
+  timestamp: `0x${(GENESIS_TIME + 12).toString(16)}`,
+  prevRandao: ZERO,
+  suggestedFeeRecipient: `0x${'fe'.repeat(20)}`,
+  withdrawals: [],
+  parentBeaconBlockRoot: ZERO,
+}
+
+/** Forks whose builds start with a method whose example is of an earlier fork. */
+const STARTED: ReadonlySet<TimedFork> = new Set(['prague', 'osaka'])
+
+describe.each(['paris', 'shanghai', 'cancun', 'prague', 'osaka'] as const)('the Engine API of docs/rpc.md, %s', (fork) => {
+  const home = newHome(fork)
   let driven: Driven
   const words = new Map<string, unknown>()
 
   beforeAll(async () => {
     driven = await drive(home)
-    const { result } = await rpc(driven.node.url, 'eth_getBlockByNumber', ['0x0', false])
-    words.set('{hash of block 0}', (result as { hash: string }).hash)
+    const { hash } = await blockOf(driven.node, '0x0')
+    words.set('{hash of block 0}', hash)
+    if (!STARTED.has(fork)) return
+    const state = { headBlockHash: hash, safeBlockHash: hash, finalizedBlockHash: hash }
+    const { payloadId } = await driven.consensus.call<{ payloadId: string }>('engine_forkchoiceUpdatedV3', state, ATTRIBUTES)
+    words.set('{payloadId}', payloadId)
   })
   afterAll(async () => {
     await driven.node.stop()
     fs.rmSync(home, { recursive: true, force: true })
   })
 
-  it.each(examplesOf('rpc-engine.json'))('$method returns what the page shows', async ({ method, params, result }) => {
+  const examples = examplesOf('rpc-engine.json').filter((example) => example.fork === fork)
+  it.each(examples)('$method returns what the page shows', async ({ method, params, result }) => {
     const answer = await driven.consensus.ask(method, ...(filled(params, words) as unknown[]))
     expect(answer.error).toBeUndefined()
     expect(jsonDifference(result, answer.result)).toBeUndefined()
-    const { payloadId, executionPayload } = answer.result as { payloadId?: string; executionPayload?: unknown }
+    const { payloadId, executionPayload, blockHash } = (answer.result ?? {}) as Record<string, unknown>
     if (payloadId !== undefined) words.set('{payloadId}', payloadId)
-    if (executionPayload !== undefined) words.set('{executionPayload}', executionPayload)
+    // A payload of Paris is the result itself.
+    const payload = executionPayload ?? (blockHash === undefined ? undefined : answer.result)
+    if (payload !== undefined) words.set('{executionPayload}', payload)
   })
 })

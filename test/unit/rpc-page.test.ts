@@ -26,7 +26,6 @@ it('every method has one result type, and no other name has', () => {
 })
 
 it('every example has the parameters of its method', () => {
-  expect(examples.length).toBeGreaterThan(140)
   expect(new Set(examples.map(({ method }) => method)).size).toBe(examples.length)
   for (const { method, params } of examples) {
     const taken = METHODS.find(({ name }) => name === method)?.params
@@ -34,4 +33,9 @@ it('every example has the parameters of its method', () => {
     expect(params.length, method).toBeLessThanOrEqual(taken?.length ?? 0)
     expect(params.length, method).toBeGreaterThanOrEqual(taken?.filter(({ required }) => required).length ?? 0)
   }
+})
+
+it('every method has an example', () => {
+  const shown = new Set(examples.map(({ method }) => method))
+  expect(METHODS.map(({ name }) => name).filter((name) => !shown.has(name))).toEqual([])
 })

@@ -24,6 +24,8 @@ export interface Example {
   readonly error?: unknown
   /** The result of the first notification of a subscription. */
   readonly notification?: unknown
+  /** Fork of the chain, of a method of the Engine API. */
+  readonly fork?: string
 }
 
 /** Columns of an example. */
@@ -87,7 +89,7 @@ export function rpcPage(providerMethods: readonly ProviderMethod[] = [], example
     'node starts, and -32603 (a defect of the node); heavy methods -32005 (busy). [errors.md](errors.md) has every code and kind.',
     '',
     'Examples are requests without `jsonrpc` and `id`, and the `result` of their response, on the chain of `hearth dev --demo`; those of',
-    'the Engine API on a chain of Cancun without other blocks. A test runs them. `…` stands for what is left out or differs from run to run; words in braces stand for values of that chain.',
+    'the Engine API on chains of the fork that the method belongs to, without other blocks. A test runs them. `…` stands for what is left out or differs from run to run; words in braces stand for values of that chain.',
     '',
     '## Types',
     '',

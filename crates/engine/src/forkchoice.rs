@@ -100,7 +100,14 @@ impl Engine {
             let reason = format!("timestamp {given} must be later than {after}, that of the head");
             return Err(EngineError::InvalidAttributes { reason }.into());
         }
-        self.builder.begin(self.home(), BuildOrder { parent, version, attributes })
+        let begun = self.builder.begin(self.home(), BuildOrder { parent, version, attributes });
+        begun.map_err(|error| match error {
+            // As go-ethereum's forkchoiceUpdated (eth/catalyst/api.go) where no payload can be built.
+            NodeError::ExecutionFailed { message } => {
+                EngineError::InvalidAttributes { reason: message }.into()
+            }
+            other => other,
+        })
     }
 }
 

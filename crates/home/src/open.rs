@@ -8,6 +8,7 @@ use hearth_chain::{
     Chain, ChainError, ChainOptions,
     dev::{ForkBlock, dev_genesis},
 };
+use hearth_evm::BlockError;
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_ledger::LedgerError;
 use hearth_metrics::Registry;
@@ -149,7 +150,11 @@ pub fn chain_error(home: &Path, error: ChainError) -> NodeError {
         }
         ChainError::Cancelled => NodeError::Closed,
         ChainError::Ledger(error @ LedgerError::Damaged { .. }) => error.into(),
-        ChainError::State(error) | ChainError::Store(FlatKvError::State(error)) => NodeError::State(error),
+        ChainError::State(error)
+        | ChainError::Store(FlatKvError::State(error))
+        | ChainError::Refused { source: BlockError::State(error), .. } => NodeError::State(error),
+        // Of a genesis without the contracts of its fork, for example: no store is at fault.
+        ChainError::Refused { source, .. } => NodeError::ExecutionFailed { message: source.to_string() },
         other => NodeError::store_failed(other),
     }
 }
