@@ -81,20 +81,23 @@ describe('subscriptions of docs/rpc.md', () => {
     await node.stop()
   })
 
-  it.each(examplesOf('rpc-subscriptions.json'))('$method works as the page shows', async ({ method, params, result, error, notification }) => {
-    const id = messages.length + 1
-    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: filled(params, words) }))
-    await until('the answer', () => messages.some((message) => message.id === id))
-    const answer = messages.find((message) => message.id === id)
-    expect(answer?.error).toEqual(error)
-    expect(jsonDifference(result, answer?.result)).toBeUndefined()
-    words.set(`{${method}}`, answer?.result)
-    if (notification === undefined) return
-    if (method === 'eth_subscribe') await rpc(node.url, 'eth_sendTransaction', [TRANSFER])
-    const of = () => messages.find((message) => message.params?.subscription === answer?.result)?.params?.result
-    await until('a notification', () => of() !== undefined)
-    expect(jsonDifference(notification, of())).toBeUndefined()
-  })
+  it.each(examplesOf('rpc-subscriptions.json'))(
+    '$method works as the page shows',
+    async ({ method, params, result, error, notification }) => {
+      const id = messages.length + 1
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: filled(params, words) }))
+      await until('the answer', () => messages.some((message) => message.id === id))
+      const answer = messages.find((message) => message.id === id)
+      expect(answer?.error).toEqual(error)
+      expect(jsonDifference(result, answer?.result)).toBeUndefined()
+      words.set(`{${method}}`, answer?.result)
+      if (notification === undefined) return
+      if (method === 'eth_subscribe') await rpc(node.url, 'eth_sendTransaction', [TRANSFER])
+      const of = () => messages.find((message) => message.params?.subscription === answer?.result)?.params?.result
+      await until('a notification', () => of() !== undefined)
+      expect(jsonDifference(notification, of())).toBeUndefined()
+    },
+  )
 })
 
 /** What starts the build of block 1, from Cancun on. */

@@ -102,7 +102,7 @@ impl Engine {
         }
         let begun = self.builder.begin(self.home(), BuildOrder { parent, version, attributes });
         begun.map_err(|error| match error {
-            // As go-ethereum's forkchoiceUpdated (eth/catalyst/api.go) where no payload can be built.
+            // As go-ethereum answers where no payload can be built (eth/catalyst/api.go).
             NodeError::ExecutionFailed { message } => {
                 EngineError::InvalidAttributes { reason: message }.into()
             }
