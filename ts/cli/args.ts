@@ -1,5 +1,7 @@
 // Reads a command line: a command, its own flags, its files, and any setting as
-// --SECTION.KEY=VALUE.
+// --SECTION.KEY=VALUE. Node's `parseArgs` splits it; the tables of flags and settings say what each
+// flag takes.
+import { parseArgs as split } from 'node:util'
 import { isBoolean, isFormerKey, isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
 import { answerToCommand, answerToFlag, SAME_FLAGS, SHORT_FLAGS } from './words.ts'
 
@@ -45,22 +47,60 @@ export interface Parsed {
 export function parseArgs(args: readonly string[], shape: CommandShape): Parsed {
   const into: Into = { flags: new Map(), lists: new Map(), settings: new Map() }
   const files: string[] = []
-  const queue = [...args]
-  let flagsEnded = false
-  for (let arg = queue.shift(); arg !== undefined; arg = queue.shift()) {
-    if (arg === '--' && !flagsEnded) {
-      flagsEnded = true
-    } else if (flagsEnded || !arg.startsWith('-') || arg === '-') {
+  const tokens = tokensOf(args, shape)
+  for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
+    if (token.kind === 'option-terminator') continue
+    const arg = args[token.index] as string
+    if (token.kind === 'positional') {
       files.push(arg)
-    } else {
-      readFlag(arg, queue, shape, into)
+      continue
     }
+    const flag = typedFlag(arg, shape)
+    // A setting that is true or false may have its value behind it, or none.
+    const isSwitch = token.value === undefined && takesTruth(flag.name, shape) && isTruth(args, tokens[0])
+    readFlag(flag, isSwitch ? args[(tokens.shift() as Token).index] : givenValue(args, token), shape, into)
   }
   const { name, min, max } = shape.files ?? { name: 'FILE', min: 0, max: 0 }
   if (files.length < min) throw new UsageError(`${name} is missing`)
   if (files.length > max) throw new UsageError(`unexpected argument ${JSON.stringify(files[max])}`)
   return { ...into, files }
 }
+
+/** A part of a line, as Node splits it. */
+type Token = NonNullable<ReturnType<typeof split>['tokens']>[number]
+
+/**
+ * The parts of a line. Node sees the flags by our names, as it reads `-vv` as two flags; what it
+ * took for a flag may be a value or a file, which `args` has as it was typed.
+ */
+function tokensOf(args: readonly string[], shape: CommandShape): Token[] {
+  const options: Record<string, { type: 'string' | 'boolean' }> = {}
+  const line = args.map((arg) => {
+    const { name, inline } = knownFlag(arg, shape) ?? {}
+    if (name === undefined) return arg
+    options[name] = { type: takesValue(name, shape) ? 'string' : 'boolean' }
+    return `--${name}${inline === undefined ? '' : `=${inline}`}`
+  })
+  return split({ args: line, options, strict: false, allowPositionals: true, tokens: true }).tokens
+}
+
+/** The value of a flag as it was typed. */
+function givenValue(args: readonly string[], token: Extract<Token, { kind: 'option' }>): string | undefined {
+  return token.value === undefined || token.inlineValue ? token.value : args[token.index + 1]
+}
+
+const ownFlag = (name: string, { flags }: CommandShape): Flag | undefined => (Object.hasOwn(flags, name) ? flags[name] : undefined)
+
+/** Whether a flag needs a value. */
+function takesValue(name: string, shape: CommandShape): boolean {
+  const own = ownFlag(name, shape)
+  return own === undefined ? !isBoolean(name) : own.value !== undefined || own.many === true
+}
+
+const takesTruth = (name: string, shape: CommandShape): boolean => ownFlag(name, shape) === undefined && isBoolean(name)
+
+const isTruth = (args: readonly string[], token: Token | undefined): boolean =>
+  token?.kind === 'positional' && /^(true|false)$/.test(args[token.index] as string)
 
 /** What is filled while a line is read. */
 interface Into {
@@ -81,57 +121,54 @@ interface Typed {
 
 const isKey = (name: string): boolean => isSettingKey(name) || isFormerKey(name)
 
-/** A flag in our words; throws `UsageError` where it is none of the command's and no setting. */
-function typedFlag(arg: string, { flags }: CommandShape): Typed {
-  const equals = arg.indexOf('=')
-  const given = equals < 0 ? arg : arg.slice(0, equals)
-  const inline = equals < 0 ? undefined : arg.slice(equals + 1)
+/** An argument as a flag that is known; undefined for any other argument. */
+function knownFlag(arg: string, shape: CommandShape): Typed | undefined {
+  const { given, word, inline } = partsOf(arg)
   const isLong = given.startsWith('--')
-  const word = given.replace(/^--?/, '')
-  const known = (name: string | undefined): name is string => name !== undefined && (Object.hasOwn(flags, name) || isKey(name))
+  const known = (name: string | undefined): name is string => name !== undefined && (ownFlag(name, shape) !== undefined || isKey(name))
   const other = isLong ? SAME_FLAGS : SHORT_FLAGS
   const name = isLong && known(word) ? word : Object.hasOwn(other, word) ? other[word] : undefined
-  if (known(name)) return { given, name, inline }
-  const answer = isLong ? answerToFlag(word) : undefined
-  if (answer !== undefined) throw new UsageError(`${given} is no flag of hearth: ${answer}`)
-  throw new UsageError(unknownFlag(word, Object.keys(flags), given).message)
+  return arg.startsWith('-') && known(name) ? { given, name, inline } : undefined
 }
 
-function readFlag(arg: string, queue: string[], shape: CommandShape, into: Into): void {
-  const { given, name, inline } = typedFlag(arg, shape)
-  const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
-  if (own === undefined) {
-    addSetting(given, name, inline ?? settingValue(given, name, queue), shape, into)
-    return
+/** A flag with its dashes, without them, and the value behind =. */
+function partsOf(arg: string): { readonly given: string; readonly word: string; readonly inline: string | undefined } {
+  const equals = arg.indexOf('=')
+  const given = equals < 0 ? arg : arg.slice(0, equals)
+  return { given, word: given.replace(/^--?/, ''), inline: equals < 0 ? undefined : arg.slice(equals + 1) }
+}
+
+/** A flag in our words; throws `UsageError` where it is none of the command's and no setting. */
+function typedFlag(arg: string, shape: CommandShape): Typed {
+  const known = knownFlag(arg, shape)
+  if (known !== undefined) return known
+  const { given, word } = partsOf(arg)
+  const answer = given.startsWith('--') ? answerToFlag(word) : undefined
+  if (answer !== undefined) throw new UsageError(`${given} is no flag of hearth: ${answer}`)
+  throw new UsageError(unknownFlag(word, Object.keys(shape.flags), given).message)
+}
+
+function readFlag({ given, name, inline }: Typed, value: string | undefined, shape: CommandShape, into: Into): void {
+  const own = ownFlag(name, shape)
+  const isSwitch = !takesValue(name, shape)
+  if (own !== undefined && own.many !== true) {
+    if (into.flags.has(name)) throw new UsageError(`--${name} is given twice`)
+    if (isSwitch && inline !== undefined && own.choices?.includes(inline) !== true) {
+      throw new UsageError(
+        own.choices === undefined ? `${given} takes no value` : `${given} stands alone or is ${named(given, own.choices)}`,
+      )
+    }
   }
-  if (own.many === true) {
-    into.lists.set(name, [...(into.lists.get(name) ?? []), inline ?? nextValue(given, own, queue)])
-    return
-  }
-  if (into.flags.has(name)) throw new UsageError(`--${name} is given twice`)
-  if (own.value === undefined && inline !== undefined && own.choices?.includes(inline) !== true) {
-    throw new UsageError(own.choices === undefined ? `${given} takes no value` : `${given} stands alone or is ${named(given, own.choices)}`)
-  }
-  addFlag(name, own, own.value === undefined ? (inline ?? 'true') : (inline ?? nextValue(given, own, queue)), into)
+  if (value === undefined && !isSwitch)
+    throw new UsageError(`${given} needs a value${own?.value === undefined ? '' : `: ${given} ${own.value}`}`)
+  const text = value ?? 'true'
+  if (own === undefined) addSetting(given, name, text, shape, into)
+  else if (own.many === true) into.lists.set(name, [...(into.lists.get(name) ?? []), text])
+  else addFlag(name, own, text, into)
 }
 
 /** A switch with each of its choices. */
 const named = (given: string, choices: readonly string[]): string => choices.map((choice) => `${given}=${choice}`).join(' or ')
-
-function nextValue(given: string, own: Flag | undefined, queue: string[]): string {
-  const value = queue.shift()
-  if (value === undefined) throw new UsageError(`${given} needs a value${own?.value === undefined ? '' : `: ${given} ${own.value}`}`)
-  return value
-}
-
-/**
- * The value of a setting without `=`: the next argument, or true for a setting that is true or
- * false.
- */
-function settingValue(given: string, key: string, queue: string[]): string {
-  if (!isBoolean(key)) return nextValue(given, undefined, queue)
-  return queue[0] === 'true' || queue[0] === 'false' ? (queue.shift() as string) : 'true'
-}
 
 function addFlag(name: string, { settings: keys = [], sets }: Flag, value: string, { flags, settings }: Into): void {
   const twice = keys.find((key) => settings.has(key))
