@@ -19,6 +19,10 @@ describe('addresses', () => {
       ['2001:db8::9', '2001:db8:0:0::/64'],
       ['::1', '0:0:0:0::/64'],
       ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+      ['fe80::1%br-lan.100', 'fe80:0:0:0::/64'],
+      ['::ffff:cb00:7109', '203.0.113.9'],
+      ['0:0:0:0:0:FFFF:203.0.113.9', '203.0.113.9'],
+      ['0x7f.1', 'unknown'],
       [undefined, 'unknown'],
     ] as const) {
       expect(clients.of(from(peer)), String(peer)).toBe(key)
@@ -43,9 +47,31 @@ describe('addresses', () => {
       ['10.1.2.3', 'nonsense, 10.4.4.4', '10.4.4.4'],
       ['10.1.2.3', undefined, '10.1.2.3'],
       ['fd00::1', '198.51.100.1', '198.51.100.1'],
+      ['::ffff:a01:203', '198.51.100.1', '198.51.100.1'],
+      ['10.1.2.3', '0x7f.1', '10.1.2.3'],
     ] as const) {
       expect(clients.of(from(peer, forwarded as string | undefined)), `${peer} ${forwarded}`).toBe(key)
     }
+  })
+})
+
+describe('trusted networks', () => {
+  const trusts = (network: string, peer: string) => new ClientAddresses([network]).of(from(peer, '198.51.100.1')) === '198.51.100.1'
+
+  it.each([
+    ['::ffff:10.0.0.0/104', '10.255.0.1', true],
+    ['::ffff:10.0.0.0/104', '11.0.0.1', false],
+    ['::ffff:10.0.0.7', '10.0.0.7', true],
+    ['::ffff:10.0.0.7', '10.0.0.8', false],
+    ['0.0.0.0/0', '203.0.113.9', true],
+    ['0.0.0.0/0', '2001:db8::1', false],
+    ['::/0', '2001:db8::1', true],
+    ['2001:db8::/33', '2001:db8:7fff::1', true],
+    ['2001:db8::/33', '2001:db8:8000::1', false],
+    ['fe80::/10', 'fe80::1%eth0', true],
+    ['10.0.0.1/8', '10.2.3.4', true],
+  ])('%s and %s: %s', (network, peer, is) => {
+    expect(trusts(network, peer)).toBe(is)
   })
 })
 

@@ -296,6 +296,18 @@ describe('places of keys', () => {
     ])
   })
 
+  it('reads what the settings accept: a mark at the beginning, TOML 1.1, later elements of an array', () => {
+    const text = '\uFEFFtop = 1\nt = {\n  a = "\\e\\x41",\n}\nat = 07:32\n[[r]]\nk = 1\n[[r]]\nk = [\n]\n'
+    expect([...keyPlaces(text)].map(([key, { line, column, lastLine }]) => `${key} ${line}:${column}-${lastLine}`)).toEqual([
+      'top 1:2-1',
+      't 2:1-4',
+      't.a 3:3-3',
+      'at 5:1-5',
+      'r 6:3-6',
+      'r.k 7:1-7',
+    ])
+  })
+
   it('ends on any text', () => {
     const texts = ['[', '=', 'a', 'a = {', 'a = [', '"', '\\', 'a = "', '}{', 'a = {=}', '[evm]\n&']
     for (const text of texts) expect(keyPlaces(text).size).toBeLessThan(3)

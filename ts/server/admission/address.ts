@@ -1,6 +1,7 @@
 // Who a request comes from: the address that limits are kept by.
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
 /** Entries of X-Forwarded-For that are looked at, from the right: no chain of proxies is longer. */
 const FORWARDED_MAX = 32
@@ -8,56 +9,50 @@ const FORWARDED_MAX = 32
 /** Groups of an IPv6 address that name a customer: its first 64 bits. */
 const IPV6_GROUPS = 4
 
-/** What stands before an IPv4 address that came over an IPv6 socket. */
-const MAPPED = '::ffff:'
+/** Bits of an IPv6 address before the IPv4 address that it maps (RFC 4291, section 2.5.5.2). */
+const MAPPED_BITS = 96
 
-/**
- * An address without the parts that do not change its owner: brackets, port, zone, the mapping of
- * IPv4.
- */
+const [IPV4_BITS, IPV6_BITS] = [32, 128]
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** A network: its address, and the bits that its members share. */
+type Network = [address: Address, bits: number]
+
+/** An address without what does not change its owner: brackets, port, zone. */
 function bare(text: string): string {
-  let address = text.trim()
-  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(address)
-  if (bracketed) address = bracketed[1] as string
-  else if (/^\d+\.\d+\.\d+\.\d+:\d+$/.test(address)) address = address.slice(0, address.lastIndexOf(':'))
+  const trimmed = text.trim()
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(trimmed)?.[1]
+  const address = bracketed ?? trimmed.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
   const zone = address.indexOf('%')
-  if (zone >= 0) address = address.slice(0, zone)
-  const mapped = address.slice(MAPPED.length)
-  return address.toLowerCase().startsWith(MAPPED) && isIPv4(mapped) ? mapped : address
+  return zone < 0 ? address : address.slice(0, zone)
 }
 
-/** The first 64 bits of an IPv6 address, as groups without leading zeros. */
-function prefix64(address: string): string {
-  const [left = '', right] = address.toLowerCase().split('::')
-  const groups = left === '' ? [] : left.split(':')
-  if (right !== undefined) {
-    const after = right === '' ? 0 : right.split(':').length + (right.includes('.') ? 1 : 0)
-    while (groups.length + after < 2 * IPV6_GROUPS) groups.push('0')
-    if (right !== '') groups.push(...right.split(':'))
-  }
-  const shown = groups.slice(0, IPV6_GROUPS).map((group) => group.replace(/^0+(?=.)/, ''))
-  return `${shown.join(':')}::/64`
+/** An address, an IPv4-mapped one as IPv4; undefined for any other text. */
+function parse(text: string): Address | undefined {
+  const address = bare(text)
+  // ipaddr.js also reads forms of IPv4 that no proxy writes, such as 0x7f.1.
+  return isIP(address) === 0 || !ipaddr.isValid(address) ? undefined : ipaddr.process(address)
 }
 
-/** A network such as 10.0.0.0/8, or a lone address, as a list of blocked addresses takes it. */
-function addTo(list: BlockList, network: string): void {
-  const [address = '', bits] = network.split('/')
-  const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-  if (bits === undefined) list.addAddress(address, family)
-  else list.addSubnet(address, Number(bits), family)
+/** A network such as 10.0.0.0/8, or one address. */
+function parseNetwork(text: string): Network {
+  const [given = '', length] = text.split('/')
+  const address = ipaddr.parse(bare(given))
+  const bits = length === undefined ? (address.kind() === 'ipv4' ? IPV4_BITS : IPV6_BITS) : Number(length)
+  const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= MAPPED_BITS
+  return isMapped ? [address.toIPv4Address(), bits - MAPPED_BITS] : [address, bits]
 }
 
 /** Distinguishes clients by address; behind trusted proxies by their X-Forwarded-For. */
 export class ClientAddresses {
-  private readonly trusted = new BlockList()
-  private readonly anyTrusted: boolean
+  private readonly trusted: readonly Network[]
   /** Keys of connections whose requests all have the same client. */
   private readonly known = new WeakMap<object, string>()
 
   /** `proxies` are the networks whose X-Forwarded-For is believed. */
   constructor(proxies: readonly string[]) {
-    for (const network of proxies) addTo(this.trusted, network)
-    this.anyTrusted = proxies.length > 0
+    this.trusted = proxies.map(parseNetwork)
   }
 
   /**
@@ -69,8 +64,8 @@ export class ClientAddresses {
     const { socket } = request
     const known = this.known.get(socket)
     if (known !== undefined) return known
-    const peer = bare(socket.remoteAddress ?? '')
-    if (!this.anyTrusted || !this.isTrusted(peer)) {
+    const peer = parse(socket.remoteAddress ?? '')
+    if (peer === undefined || !this.isTrusted(peer)) {
       const client = key(peer)
       this.known.set(socket, client)
       return client
@@ -80,8 +75,8 @@ export class ClientAddresses {
     let nearest = peer
     const entries = text.split(',')
     for (const entry of entries.slice(-FORWARDED_MAX).reverse()) {
-      const address = bare(entry)
-      if (!isIPv4(address) && !isIPv6(address)) break
+      const address = parse(entry)
+      if (address === undefined) break
       nearest = address
       if (!this.isTrusted(address)) break
     }
@@ -93,14 +88,18 @@ export class ClientAddresses {
    * gone.
    */
   ofConnection(socket: Pick<Socket, 'remoteAddress'>): string | undefined {
-    const peer = bare(socket.remoteAddress ?? '')
-    return peer === '' || (this.anyTrusted && this.isTrusted(peer)) ? undefined : key(peer)
+    const peer = parse(socket.remoteAddress ?? '')
+    return peer === undefined || this.isTrusted(peer) ? undefined : key(peer)
   }
 
-  private isTrusted(address: string): boolean {
-    if (isIPv4(address)) return this.trusted.check(address, 'ipv4')
-    return isIPv6(address) && this.trusted.check(address, 'ipv6')
+  private isTrusted(address: Address): boolean {
+    return this.trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits))
   }
 }
 
-const key = (address: string): string => (isIPv6(address) ? prefix64(address) : address === '' ? 'unknown' : address)
+function key(address: Address | undefined): string {
+  if (address === undefined) return 'unknown'
+  if (address instanceof ipaddr.IPv4) return address.toString()
+  const groups = address.parts.slice(0, IPV6_GROUPS).map((group) => group.toString(16))
+  return `${groups.join(':')}::/64`
+}
