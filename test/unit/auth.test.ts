@@ -10,7 +10,8 @@ import { WebSocket } from 'ws'
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { jwtRefusal, jwtSecret, tokenCheck } from '../../ts/server/admission/auth.ts'
+import { jwtSecret, tokenCheck } from '../../ts/server/admission/auth.ts'
+import { jwtCheck } from '../../ts/server/admission/jwt.ts'
 import { AuthFileError, Readiness, type Server, startServer } from '../../ts/server/index.ts'
 import { fakeCore, fakeStream } from './fake-core.ts'
 
@@ -170,26 +171,38 @@ describe('JWTs', () => {
     ])
   })
 
-  it('have their own words for each fault', () => {
-    const key = Buffer.from(SECRET, 'hex')
+  it('are verified over WebSocket, as a whole and by namespace', async () => {
+    const { wsUrl } = await serve({ 'evm.auth_jwt_file': secret })
+    expect(await upgrade(wsUrl, jwt({ iat: nowS() + 120 }))).toEqual([401, JSON.stringify(refusal(null, 'future token'))])
+    const socket = (await upgrade(wsUrl, jwt({ iat: nowS() }))) as WebSocket
+    expect(await over(socket, request('eth_blockNumber'))).toEqual(ANSWER)
+    socket.terminate()
+    const { wsUrl: byNamespace } = await serve({ 'evm.auth_jwt_file': secret, 'evm.auth_namespaces': 'debug' })
+    const stale = (await upgrade(byNamespace, jwt({ iat: 0 }))) as WebSocket
+    expect(await over(stale, request('debug_traceBlockByNumber'))).toEqual(refusal(1, 'stale token'))
+    stale.terminate()
+  })
+
+  it('have their own words for each fault', async () => {
     const now = 1_700_000_000
-    const why = (token: string) => jwtRefusal(token, key, now * 1000)
-    expect(why(jwt({ iat: now }))).toBeUndefined()
-    expect(why(jwt({ iat: now - 60, exp: now + 1 }))).toBeUndefined()
-    expect(why(jwt({ iat: now + 60 }))).toBeUndefined()
-    expect(why(jwt({ iat: now - 61 }))).toBe('stale token')
-    expect(why(jwt({ iat: now + 61 }))).toBe('future token')
-    expect(why(jwt({ iat: now, exp: now }))).toBe('token is expired')
-    expect(why(jwt({ iat: now, nbf: now }))).toBeUndefined()
-    expect(why(jwt({ iat: now, nbf: now + 1 }))).toBe('token is not valid yet')
-    expect(why(jwt({ iat: now, nbf: String(now) }))).toBe('token is not valid yet')
-    expect(why(jwt({ exp: now + 10 }))).toBe('missing issued-at')
-    expect(why(jwt({ iat: String(now) }))).toBe('missing issued-at')
-    expect(why(jwt({ iat: now }, { key: '22'.repeat(32) }))).toBe('invalid token: signature is invalid')
-    expect(why(jwt({ iat: now }, { alg: 'none' }))).toBe('invalid token: only HS256 is taken')
+    const why = jwtCheck(Buffer.from(SECRET, 'hex'), () => now * 1000)
+    expect(await why(jwt({ iat: now }))).toBeUndefined()
+    expect(await why(jwt({ iat: now - 60, exp: now + 1 }))).toBeUndefined()
+    expect(await why(jwt({ iat: now + 60 }))).toBeUndefined()
+    expect(await why(jwt({ iat: now - 61 }))).toBe('stale token')
+    expect(await why(jwt({ iat: now + 61 }))).toBe('future token')
+    expect(await why(jwt({ iat: now, exp: now }))).toBe('token is expired')
+    expect(await why(jwt({ iat: now, nbf: now }))).toBeUndefined()
+    expect(await why(jwt({ iat: now, nbf: now + 1 }))).toBe('token is not valid yet')
+    expect(await why(jwt({ iat: now, nbf: String(now) }))).toBe('token is not valid yet')
+    expect(await why(jwt({ exp: now + 10 }))).toBe('missing issued-at')
+    expect(await why(jwt({ iat: String(now) }))).toBe('missing issued-at')
+    expect(await why(jwt({ iat: now }, { key: '22'.repeat(32) }))).toBe('invalid token: signature is invalid')
+    for (const alg of ['none', 'HS384', 'HS512', 'RS256'])
+      expect(await why(jwt({ iat: now }, { alg })), alg).toBe('invalid token: only HS256 is taken')
     const [head, body] = jwt({ iat: now }).split('.')
     for (const bad of ['', 'a.b.c', `${head}.${body}.`, `${head}.${body}`, `${head}.${body}.x.y`, `${head}..x`]) {
-      expect(why(bad), bad).toMatch(/^invalid token/)
+      expect(await why(bad), bad).toMatch(/^invalid token/)
     }
   })
 })

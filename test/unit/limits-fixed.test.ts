@@ -9,7 +9,7 @@ import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { ClientAddresses } from '../../ts/server/admission/address.ts'
-import { authentication } from '../../ts/server/admission/auth.ts'
+import { authentication, type Refusal } from '../../ts/server/admission/auth.ts'
 import { startMetricsServer, startServer } from '../../ts/server/index.ts'
 import { METRICS_CONNECTIONS_MAX, REFUSED_BODY_BYTES_MAX } from '../../ts/server/limits.ts'
 import { fakeCore } from './fake-core.ts'
@@ -96,7 +96,7 @@ describe('who a client is', () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-tokens-'))
     const file = path.join(dir, 'tokens')
     const tokens = (count: number): string[] => Array.from({ length: count }, (_, i) => `${'t'.repeat(16)}${i}`)
-    const refusal = (lines: readonly string[], token: string): string | undefined => {
+    const refusal = (lines: readonly string[], token: string): Refusal => {
       fs.writeFileSync(file, lines.join('\n'), { mode: 0o600 })
       return authentication(settingsOf({ 'evm.auth_token_file': file }))('http')?.refusal(`Bearer ${token}`)
     }

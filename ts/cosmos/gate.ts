@@ -18,11 +18,16 @@ export class Gate {
   }
 
   /**
-   * Throws `QueryFailure` where a request is not let in; `authorization` is the value of that
-   * header.
+   * Throws `QueryFailure` where a request is not let in, or rejects with it where a JWT is
+   * verified; `authorization` is the value of that header.
    */
-  check(client: string, authorization: string | undefined): void {
+  check(client: string, authorization: string | undefined): Promise<void> | void {
     const why = this.authentication?.refusal(authorization)
+    if (why instanceof Promise) return why.then((refused) => this.admit(client, refused))
+    this.admit(client, why)
+  }
+
+  private admit(client: string, why: string | undefined): void {
     if (why !== undefined) throw new QueryFailure(CODES.unauthenticated, `unauthorized: ${why}`)
     if (this.admission.admit(client, 1) > 0) throw new QueryFailure(CODES.resourceExhausted, 'too many requests')
   }

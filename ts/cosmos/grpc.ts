@@ -74,7 +74,7 @@ const handler =
   ({ answers, gate, meter, report }: GrpcOptions, query: Query) =>
   (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
     const run = async (): Promise<void> => {
-      gate.check(clientOf(gate, call), textOf(call, 'authorization'))
+      await gate.check(clientOf(gate, call), textOf(call, 'authorization'))
       const { body, height } = await answers.protobuf(query, call.request, heightOf(textOf(call, HEIGHT_HEADER)))
       meter.query('grpc', query.name, CODES.ok)
       // Clients of the SDK look for the height in the headers.

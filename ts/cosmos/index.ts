@@ -4,6 +4,7 @@ import type net from 'node:net'
 import type { Settings } from '../config/index.ts'
 import type { Core } from '../core/port.ts'
 import { shareConnections, timeouts } from '../server/connections.ts'
+import { lazyApp } from '../server/lazy.ts'
 import { listen, shownHost, stopListener } from '../server/listener.ts'
 import { Answers } from './answers.ts'
 import type { EngineSource } from './engine-queries.ts'
@@ -54,16 +55,20 @@ export async function startCosmos(settings: Settings, hooks: CosmosHooks): Promi
     if (settings['rest.enabled']) {
       const { createRest } = await import('./rest.ts')
       const gate = new Gate(settings, 'rest', runToken)
-      const listener = createRest({
+      const app = createRest({
         answers,
         gate,
         meter,
         corsOrigins: lowerCase(settings['evm.cors_origins']),
         allowedHosts: lowerCase(settings['evm.allowed_hosts']),
         maxBodyBytes: settings['evm.max_request_body_bytes'],
+        writeMs: settings['evm.write_timeout'],
         report,
       })
-      const server = http.createServer(timeouts(settings), listener)
+      const server = http.createServer(
+        timeouts(settings),
+        lazyApp(async () => app, report),
+      )
       stops.push(() => (server.listening ? stopListener(server, withinMs) : Promise.resolve()))
       restUrl = `http://${await open(server, 'rest', gate)}`
     }

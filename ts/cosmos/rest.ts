@@ -1,11 +1,10 @@
 // REST: paths of the Cosmos SDK's gateways, answers in JSON.
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import type { IncomingMessage } from 'node:http'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { CoreError } from '../core/error.ts'
-import { applyCors } from '../server/cors.ts'
-import { isAllowedHost } from '../server/hosts.ts'
+import { type AppEnv, cors, discarding, hosts, INVALID_HOST } from '../server/middleware.ts'
 import { CHALLENGE } from '../server/unauthorized.ts'
 import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
@@ -20,11 +19,11 @@ export interface RestOptions {
   readonly corsOrigins: readonly string[]
   readonly allowedHosts: readonly string[]
   readonly maxBodyBytes: number
+  /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
+  readonly writeMs: number
   /** Takes failures that are defects of this program. */
   readonly report: (e: unknown) => void
 }
-
-type Env = { Bindings: HttpBindings }
 
 /** Parameters of a query string: text, or a list of texts where one is repeated. */
 function queryParams(url: string): Params {
@@ -37,7 +36,7 @@ function queryParams(url: string): Params {
 }
 
 /** Parameters of a body of JSON: its members that are text. */
-async function bodyParams(c: Context<Env>): Promise<Params> {
+async function bodyParams(c: Context<AppEnv>): Promise<Params> {
   let body: unknown
   try {
     body = JSON.parse(await c.req.text())
@@ -80,7 +79,17 @@ function failed({ code, message, height }: QueryFailure): Written {
   return { status: statusOf(code), headers, body: JSON.stringify({ code, message, details: [] }) }
 }
 
-const toHono = (c: Context<Env>, { status, headers, body }: Written): Response => c.body(body, status as 200, headers)
+/** The code of gRPC. */
+const PERMISSION_DENIED = 7
+
+/** The answer to a request under another name than the node's. */
+const FORBIDDEN: Written = {
+  status: 403,
+  headers: JSON_TYPE,
+  body: JSON.stringify({ code: PERMISSION_DENIED, message: INVALID_HOST, details: [] }),
+}
+
+const toHono = (c: Context<AppEnv>, { status, headers, body }: Written): Response => c.body(body, status as 200, headers)
 
 /** A GET as its URL says it. */
 interface Routed {
@@ -113,16 +122,40 @@ const [KEPT_URLS_MAX, KEPT_URL_MAX] = [256, 512]
 /** The path of a query as Hono writes it. */
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
-/** Makes what serves REST. */
-export function createRest(options: RestOptions): RequestListener {
+/** Serves a GET that was routed before. */
+function serveAgain({ answers, gate, meter, report }: RestOptions, { query, params }: Routed, c: Context<AppEnv>): Response {
+  const { incoming, outgoing } = c.env
+  const end = (code: number, { status, headers, body }: Written): void => {
+    meter.query('rest', query.name, code)
+    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+  }
+  const done = (answer: Answer): void => end(CODES.ok, written(answer))
+  const fail = (e: unknown): void => {
+    const failure = failureOf(e, report)
+    end(failure.code, failed(failure))
+  }
+  try {
+    const admitted = gate.check(gate.clientOf(incoming), incoming.headers.authorization)
+    const answer =
+      admitted instanceof Promise ? admitted.then(() => answers.json(query, params, undefined)) : answers.json(query, params, undefined)
+    if (answer instanceof Promise) answer.then(done, fail)
+    else done(answer)
+  } catch (e) {
+    fail(e)
+  }
+  return RESPONSE_ALREADY_SENT
+}
+
+/** Makes the app of REST. */
+export function createRest(options: RestOptions): Hono<AppEnv> {
   const { answers, gate, meter, report } = options
-  const app = new Hono<Env>()
+  const app = new Hono<AppEnv>()
   const before = new RoutedBefore()
-  const serve = (query: Query | undefined, read: (c: Context<Env>) => Promise<Params> | Params) => {
+  const serve = (query: Query | undefined, read: (c: Context<AppEnv>) => Promise<Params> | Params) => {
     const name = query?.name ?? UNKNOWN_QUERY
-    return async (c: Context<Env>): Promise<Response> => {
+    return async (c: Context<AppEnv>): Promise<Response> => {
       try {
-        gate.check(gate.clientOf(c.env.incoming), c.req.header('authorization'))
+        await gate.check(gate.clientOf(c.env.incoming), c.req.header('authorization'))
         if (query === undefined) throw notImplemented()
         const answer = await answers.json(query, await read(c), heightOf(c.req.header(HEIGHT_HEADER)))
         meter.query('rest', name, CODES.ok)
@@ -139,6 +172,13 @@ export function createRest(options: RestOptions): RequestListener {
     onError: (c) =>
       c.json({ code: CODES.invalidArgument, message: `the body has more than ${options.maxBodyBytes} bytes`, details: [] }, 413),
   })
+  app.use(discarding)
+  app.use(hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN)))
+  app.use(cors(() => options.corsOrigins, options.writeMs))
+  app.use(async (c, next) => {
+    const known = before.get(c.env.incoming)
+    return known === undefined ? next() : serveAgain(options, known, c)
+  })
   for (const query of QUERIES) {
     for (const path of query.get ?? [])
       app.get(
@@ -154,39 +194,5 @@ export function createRest(options: RestOptions): RequestListener {
     '*',
     serve(undefined, () => ({})),
   )
-  const listener = getRequestListener(app.fetch)
-  /** Serves a GET that was routed before. */
-  const serveAgain = ({ query, params }: Routed, request: IncomingMessage, response: ServerResponse): void => {
-    const end = (code: number, { status, headers, body }: Written): void => {
-      meter.query('rest', query.name, code)
-      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
-    }
-    const done = (answer: Answer): void => end(CODES.ok, written(answer))
-    const fail = (e: unknown): void => {
-      const failure = failureOf(e, report)
-      end(failure.code, failed(failure))
-    }
-    try {
-      gate.check(gate.clientOf(request), request.headers.authorization)
-      const answer = answers.json(query, params, undefined)
-      if (answer instanceof Promise) answer.then(done, fail)
-      else done(answer)
-    } catch (e) {
-      fail(e)
-    }
-  }
-  return (request: IncomingMessage, response) => {
-    if (!isAllowedHost(options.allowedHosts, request.headers.host)) {
-      const body = JSON.stringify({ code: 7, message: 'invalid host specified (evm.allowed_hosts)', details: [] })
-      response.writeHead(403, { 'content-type': 'application/json' }).end(body)
-      return
-    }
-    if (applyCors(options.corsOrigins, request, response)) {
-      response.writeHead(204).end()
-      return
-    }
-    const known = before.get(request)
-    if (known === undefined) void listener(request, response)
-    else serveAgain(known, request, response)
-  }
+  return app
 }

@@ -6,12 +6,12 @@ import type { Dispatch } from '../rpc/dispatch.ts'
 import { aboutText } from './about.ts'
 import { type Authentication, authentication, engineAuthentication } from './admission/auth.ts'
 import { Admission, webSocketPayload } from './admission/index.ts'
-import { type AppOptions, createListener } from './app.ts'
+import type { AppOptions } from './app.ts'
 import { shareConnections, timeouts } from './connections.ts'
 import { Drain } from './drain.ts'
 import { FastPath } from './fast-path.ts'
 import { IdleClock } from './idle.ts'
-import { lazyListener } from './lazy.ts'
+import { lazyApp } from './lazy.ts'
 import { SEND_AHEAD_BYTES } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { ArtifactService } from './pages/artifacts.ts'
@@ -121,13 +121,13 @@ class Listeners {
     if (name !== 'http') return { explorerPort: () => this.ports.get('http') }
     const debugPort = (): number | undefined => this.ports.get('debug')
     const authentication = this.authentication(name)
-    const pages = lazyListener(async () => {
+    const pages = async (): Promise<Pages['app']> => {
       const { createPages } = await import('./pages/index.ts')
       const bodyIdle = new IdleClock(settings['evm.body_read_idle_timeout'])
       const writeMs = settings['evm.write_timeout']
       this.pages ??= createPages({ admission, authentication, debugPort, source, artifacts, bodyIdle, writeMs, report })
-      return this.pages.listener
-    }, report)
+      return this.pages.app
+    }
     return { pages }
   }
 
@@ -168,7 +168,11 @@ class Listeners {
    */
   async openHttp(name: 'http' | 'debug', dispatch: Dispatch, portSetting = `evm.${name}_port`): Promise<string> {
     const options = this.httpOptions(name, dispatch)
-    const server = this.make(name, dispatch, createListener(options))
+    const server = this.make(
+      name,
+      dispatch,
+      lazyApp(async () => (await import('./app.ts')).createApp(options), options.report),
+    )
     // Only node:http's way reads tokens and JWTs.
     if (this.settings['evm.http_fast_path'] && options.authentication === undefined) {
       this.fastPaths.set(server, new FastPath(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout }))
@@ -188,11 +192,11 @@ class Listeners {
     const host = this.settings['evm.ws_host']
     const port = this.settings['evm.ws_port']
     if (port !== 0 && httpUrl === `http://${shownHost(host)}:${port}`) return `ws://${shownHost(host)}:${port}`
-    const server = this.make('ws', dispatch, (_, response) => {
-      response
-        .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
-        .end('this port speaks WebSocket alone\n')
-    })
+    const server = this.make(
+      'ws',
+      dispatch,
+      lazyApp(async () => (await import('./websocket-app.ts')).createWebSocketApp(), this.hooks.report),
+    )
     shareConnections(server, this.settings, this.admission)
     return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`
   }

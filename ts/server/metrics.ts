@@ -1,8 +1,7 @@
 // The listener of the scrape page.
 import http from 'node:http'
 import type { Scraper } from '../metrics/index.ts'
-import { isAllowedHost } from './hosts.ts'
-import { lazyListener } from './lazy.ts'
+import { lazyApp } from './lazy.ts'
 import { KEEP_ALIVE_MS, METRICS_CONNECTIONS_MAX, REQUEST_READ_MS_MAX, STOP_MS_MAX } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
@@ -39,15 +38,11 @@ export async function startMetricsServer(
   readiness?: Readiness,
 ): Promise<MetricsServer> {
   const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
-  const routes = lazyListener(async () => {
-    const [{ createMetricsApp }, { getRequestListener }] = await Promise.all([import('./metrics-app.ts'), import('@hono/node-server')])
-    const listener = getRequestListener(createMetricsApp(scrape, report, readiness).fetch)
-    return (request, response) => void listener(request, response)
-  }, report)
-  const server = http.createServer(timeouts, (request, response) => {
-    if (isAllowedHost(allowedHosts, request.headers.host)) routes(request, response)
-    else response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' }).end('invalid host specified (evm.allowed_hosts)\n')
-  })
+  const load = async () => {
+    const [{ createMetricsApp, pageHosts }, { discarding }] = await Promise.all([import('./metrics-app.ts'), import('./middleware.ts')])
+    return createMetricsApp(scrape, report, readiness, discarding, pageHosts(allowedHosts))
+  }
+  const server = http.createServer(timeouts, lazyApp(load, report))
   server.maxConnections = METRICS_CONNECTIONS_MAX
   // A page is short work: a connection on which nothing moves has a client that does not read.
   server.timeout = REQUEST_READ_MS_MAX

@@ -217,13 +217,6 @@ function watch(server: WebSocketServer, pingMs: number): NodeJS.Timeout | undefi
   return timer.unref()
 }
 
-/** What a connecting client may not use. */
-function barredOf(request: IncomingMessage, { authentication }: WebSocketOptions): Barred | undefined {
-  if (authentication?.namespaces === undefined) return undefined
-  const why = authentication.refusal(request.headers.authorization)
-  return why === undefined ? undefined : { namespaces: authentication.namespaces, why }
-}
-
 /** Makes the endpoint that serves upgraded connections. */
 export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEndpoint {
   const server = new WebSocketServer({
@@ -233,19 +226,28 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     clientTracking: true,
   })
   const timer = watch(server, options.pingMs)
-  server.on('connection', (socket, request) => {
-    options.onConnect()
-    new Connection(socket, request.socket, options.admission.clientOf(request), options, barredOf(request, options))
-  })
+  const accept = (request: IncomingMessage, socket: Duplex, head: Buffer, barred?: Barred): void =>
+    server.handleUpgrade(request, socket, head, (client) => {
+      server.emit('connection', client, request)
+      options.onConnect()
+      new Connection(client, request.socket, options.admission.clientOf(request), options, barred)
+    })
   const reject = (socket: Duplex, status: string, headers = '', body = ''): void => {
     // After an upgrade no clock of node:http ends the connection.
     socket.once('finish', () => socket.destroy())
     setTimeout(() => socket.destroy(), options.writeMs).unref()
     socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
-  /** Why a client may not connect at all. */
-  const refusal = (request: IncomingMessage): string | undefined =>
-    options.authentication?.namespaces === undefined ? options.authentication?.refusal(request.headers.authorization) : undefined
+  /** Accepts a client, or not, once it is known why it is refused; undefined if it is admitted. */
+  const decide = (request: IncomingMessage, socket: Duplex, head: Buffer, why: string | undefined): void => {
+    const namespaces = options.authentication?.namespaces
+    if (why === undefined) accept(request, socket, head)
+    else if (namespaces !== undefined) accept(request, socket, head, { namespaces, why })
+    else {
+      const headers = `www-authenticate: ${CHALLENGE}\r\ncontent-type: application/json\r\n`
+      reject(socket, '401 Unauthorized', headers, unauthorizedBody(why))
+    }
+  }
   const mayConnect = ({ headers }: IncomingMessage): boolean =>
     isAllowedOrigin(options.origins, headers.origin) || isSameHost(headers.origin, headers.host)
   return {
@@ -255,12 +257,15 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
       else if (!isAllowedHost(options.allowedHosts, request.headers.host)) reject(socket, '403 Forbidden')
       else if (!mayConnect(request)) reject(socket, '403 Forbidden', '', 'origin not allowed (evm.ws_origins)\n')
       else {
-        const why = refusal(request)
-        if (why === undefined) server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))
-        else {
-          const headers = `www-authenticate: ${CHALLENGE}\r\ncontent-type: application/json\r\n`
-          reject(socket, '401 Unauthorized', headers, unauthorizedBody(why))
-        }
+        const why = options.authentication?.refusal(request.headers.authorization)
+        if (!(why instanceof Promise)) decide(request, socket, head, why)
+        else
+          why
+            .then((refused) => decide(request, socket, head, refused))
+            .catch((e: unknown) => {
+              options.report(e)
+              socket.destroy()
+            })
       }
     },
     close() {

@@ -1,9 +1,9 @@
-// Authentication: bearer tokens and JSON Web Tokens (RFC 6750, RFC 7519; the engine API's
-// authentication of execution-apis).
+// Authentication: bearer tokens (RFC 6750) and JSON Web Tokens.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
+import { jwtCheck } from './jwt.ts'
 
 /** Characters that a token must have: fewer can be guessed. */
 const TOKEN_CHARACTERS_MIN = 16
@@ -13,9 +13,6 @@ const TOKENS_MAX = 1000
 
 /** Bytes of the secret of JWTs. */
 const SECRET_BYTES = 32
-
-/** How far the time at which a JWT was made may be from now, in seconds. */
-const MADE_WITHIN_S = 60
 
 /** Longest value of the header that is looked at, in characters. */
 const HEADER_CHARACTERS_MAX = 8192
@@ -37,6 +34,9 @@ export class AuthFileError extends Error {
   }
 }
 
+/** Why a request is refused; undefined if it is admitted. */
+export type Refusal = string | undefined | Promise<string | undefined>
+
 /** The authentication of a listener. */
 export interface Authentication {
   /**
@@ -46,9 +46,9 @@ export interface Authentication {
   readonly namespaces: ReadonlySet<string> | undefined
   /**
    * Why a request is refused, by the value of its header Authorization; undefined if it is
-   * admitted.
+   * admitted. At once, or later where a JWT is verified.
    */
-  readonly refusal: (header: string | undefined) => string | undefined
+  readonly refusal: (header: string | undefined) => Refusal
 }
 
 /** System errors in words; any other one by its code. */
@@ -128,35 +128,6 @@ export function jwtSecret(text: string, file: string, setting: AuthFileSetting =
   return Buffer.from(hex, 'hex')
 }
 
-/** A part of a JWT as an object; undefined where it is none. */
-function part(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Why a JWT is not let in, in go-ethereum's words where it has some; undefined where it is. */
-export function jwtRefusal(token: string, secret: Buffer, nowMs: number): string | undefined {
-  const [head = '', body = '', signature = '', ...more] = token.split('.')
-  if (more.length > 0 || head === '' || body === '' || signature === '') return 'invalid token'
-  if (part(head)?.alg !== 'HS256') return 'invalid token: only HS256 is taken'
-  const given = Buffer.from(signature, 'base64url')
-  const right = createHmac('sha256', secret).update(`${head}.${body}`).digest()
-  if (given.length !== right.length || !timingSafeEqual(given, right)) return 'invalid token: signature is invalid'
-  const claims = part(body)
-  if (claims === undefined) return 'invalid token'
-  const nowS = nowMs / 1000
-  if (typeof claims.iat !== 'number') return 'missing issued-at'
-  if (claims.exp !== undefined && (typeof claims.exp !== 'number' || nowS >= claims.exp)) return 'token is expired'
-  if (claims.nbf !== undefined && (typeof claims.nbf !== 'number' || nowS < claims.nbf)) return 'token is not valid yet'
-  if (nowS - claims.iat > MADE_WITHIN_S) return 'stale token'
-  if (claims.iat - nowS > MADE_WITHIN_S) return 'future token'
-  return undefined
-}
-
 /** The token of a header; undefined where it has none. */
 function bearer(header: string | undefined): string | undefined {
   if (header === undefined || header.length > HEADER_CHARACTERS_MAX) return undefined
@@ -216,10 +187,10 @@ function makeSecret(file: string): void {
  */
 export function engineAuthentication(file: string, now: () => number = Date.now): Authentication {
   makeSecret(file)
-  const secret = jwtSecret(read(file, 'engine.jwt_secret_file'), file, 'engine.jwt_secret_file')
-  const refusal = (header: string | undefined): string | undefined => {
+  const refusalOf = jwtCheck(jwtSecret(read(file, 'engine.jwt_secret_file'), file, 'engine.jwt_secret_file'), now)
+  const refusal = (header: string | undefined): Refusal => {
     const token = bearer(header)
-    return token === undefined ? MISSING_TOKEN : jwtRefusal(token, secret, now())
+    return token === undefined ? MISSING_TOKEN : refusalOf(token)
   }
   return { namespaces: undefined, refusal }
 }
@@ -237,12 +208,12 @@ export function authentication(
   if (!asksForTokens(settings)) return () => undefined
   const isOfRun = runTokenCheck(runToken)
   const isToken = tokens === 'none' ? undefined : secretsOf('evm.auth_token_file', tokens, tokenCheck)
-  const secret = jwt === 'none' ? undefined : secretsOf('evm.auth_jwt_file', jwt, jwtSecret)
-  const refusal = (header: string | undefined): string | undefined => {
+  const refusalOf = jwt === 'none' ? undefined : jwtCheck(secretsOf('evm.auth_jwt_file', jwt, jwtSecret), now)
+  const refusal = (header: string | undefined): Refusal => {
     const token = bearer(header)
     if (token === undefined) return MISSING_TOKEN
     if (isToken?.(token) === true || isOfRun?.(token) === true) return undefined
-    return secret === undefined ? 'invalid token' : jwtRefusal(token, secret, now())
+    return refusalOf === undefined ? 'invalid token' : refusalOf(token)
   }
   const named = settings['evm.auth_namespaces']
   const namespaces = named.includes('*') ? undefined : new Set(named)

@@ -2,9 +2,9 @@
 // `GET /_/source/ID`. A request names addresses and ids, never a path.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Admission } from '../admission/index.ts'
-import { isJson } from '../app.ts'
 import { BodyRefused, BodyStalled, readBody } from '../body.ts'
 import type { IdleClock } from '../idle.ts'
+import { isJson } from '../media.ts'
 import { IDENTIFY, SOURCE } from './route.ts'
 
 /** A request for names. */

@@ -1,13 +1,15 @@
 // Serves the explorer from memory: the page, its files, and the node's status. Loaded with the
 // first request for any of them.
 import { createHash } from 'node:crypto'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { type Context, type Handler, Hono } from 'hono'
 import type { Authentication } from '../admission/auth.ts'
 import type { Admission } from '../admission/index.ts'
-import { hostOf } from '../hosts.ts'
+import { givenHost, hostOf } from '../hosts.ts'
 import type { IdleClock } from '../idle.ts'
+import { type AppEnv, rate, tokens } from '../middleware.ts'
 import { cutOffAfter } from '../respond.ts'
-import { CHALLENGE, unauthorizedBody } from '../unauthorized.ts'
 import { ArtifactRoutes, type ArtifactService } from './artifacts.ts'
 import { type Asset, type Assets, NotBuilt, readAssets } from './assets.ts'
 import { COMMON_HEADERS, contentPolicy } from './policy.ts'
@@ -36,7 +38,7 @@ export interface PageOptions {
 
 /** The explorer, served. */
 export interface Pages {
-  readonly listener: RequestListener
+  readonly app: Hono<AppEnv>
   /** Ends what runs in the background. */
   stop(): void
 }
@@ -49,6 +51,9 @@ const DEBUG_PORT_MARK = '{{DEBUG_PORT}}'
 
 /** What index.html has in place of whether the node has artifacts. */
 const ARTIFACTS_MARK = '{{ARTIFACTS}}'
+
+/** What all paths begin with that are no page. */
+const OWN_PATHS = '/_/'
 
 const YEAR_S = 365 * 24 * 3600
 
@@ -70,7 +75,7 @@ function encoded({ plain, gzip, br }: Asset, accept: string | undefined): [Buffe
  * are served with the rest.
  */
 function debugOriginOf(request: IncomingMessage, port: number | undefined): string | undefined {
-  const host = hostOf(request.headers.host ?? '')
+  const host = hostOf(givenHost(request) ?? '')
   if (port === undefined || host === undefined) return undefined
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -89,39 +94,17 @@ class Explorer {
     this.sampler.stop()
   }
 
-  serve(request: IncomingMessage, response: ServerResponse): void {
-    const { admission, report } = this.options
-    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
-    // The files of the page count against no rate limit: they are sent from memory and kept by the
-    // browser, and a page without one of its scripts could not wait for the rest.
-    const isFile = pathOf(request.url).startsWith(ASSETS)
-    const waitMs = isFile ? 0 : admission.admit(admission.clientOf(request), 1)
-    if (waitMs > 0) {
-      response.setHeader('retry-after', Math.ceil(waitMs / 1000))
-      this.say(request, response, 429, 'too many requests (evm.ip_rate_limit_rps)')
-      return
-    }
-    try {
-      this.route(request, response, pathOf(request.url))
-    } catch (e) {
-      if (!(e instanceof NotBuilt)) report(e)
-      this.say(request, response, e instanceof NotBuilt ? 503 : 500, e instanceof NotBuilt ? e.message : 'internal error')
-    }
-  }
-
-  private route(request: IncomingMessage, response: ServerResponse, path: string): void {
-    if (path === STATUS) this.status(request, response)
-    else if (path === IDENTIFY || path.startsWith(SOURCE)) this.artifactsOf(request, response, path)
-    else if (path.startsWith(ASSETS)) this.asset(request, response, path)
-    else this.page(request, response)
-  }
-
   private loaded(): Assets {
     this.assets ??= (this.options.assets ?? readAssets)()
     return this.assets
   }
 
-  private page(request: IncomingMessage, response: ServerResponse): void {
+  page(request: IncomingMessage, response: ServerResponse, path: string): void {
+    // The URL of a request has no dot segments, its path may.
+    if (path.startsWith(OWN_PATHS)) {
+      this.notFound(request, response)
+      return
+    }
     const port = this.options.debugPort()
     const html = this.loaded()
       .index.replace(DEBUG_PORT_MARK, String(port ?? 0))
@@ -133,11 +116,10 @@ class Explorer {
     this.content(request, response, { etag, type: 'text/html; charset=utf-8', body: Buffer.from(html) })
   }
 
-  private asset(request: IncomingMessage, response: ServerResponse, path: string): void {
+  asset(request: IncomingMessage, response: ServerResponse, path: string): void {
     const asset = this.loaded().files.get(path)
     if (asset === undefined) {
-      response.setHeader('cache-control', 'no-store')
-      this.say(request, response, 404, 'not found: reload the page')
+      this.notFound(request, response)
       return
     }
     const [body, encoding] = encoded(asset, request.headers['accept-encoding']?.toString())
@@ -149,25 +131,8 @@ class Explorer {
     this.content(request, response, { etag, type: asset.type, body })
   }
 
-  /**
-   * Whether a client may read what says as much of a node as traces do; it is refused otherwise.
-   */
-  private mayRead(request: IncomingMessage, response: ServerResponse): boolean {
-    const { authentication } = this.options
-    const asks = authentication !== undefined && (authentication.namespaces?.has(NAMESPACE) ?? true)
-    const why = asks ? authentication.refusal(request.headers.authorization) : undefined
-    response.setHeader('cache-control', 'no-store')
-    if (why === undefined) return true
-    response.setHeader('www-authenticate', CHALLENGE)
-    response.setHeader('content-type', 'application/json')
-    response.statusCode = 401
-    this.end(request, response, Buffer.from(unauthorizedBody(why)))
-    return false
-  }
-
-  private artifactsOf(request: IncomingMessage, response: ServerResponse, path: string): void {
+  artifacts(request: IncomingMessage, response: ServerResponse, path: string): void {
     const { artifacts, admission, bodyIdle, report } = this.options
-    if (!this.mayRead(request, response)) return
     const say = (status: number, message: string): void => this.say(request, response, status, message)
     if (artifacts === undefined) {
       say(404, 'the node was given no artifacts (evm.explorer_artifacts)')
@@ -184,9 +149,8 @@ class Explorer {
     })
   }
 
-  private status(request: IncomingMessage, response: ServerResponse): void {
+  status(request: IncomingMessage, response: ServerResponse): void {
     const { report } = this.options
-    if (!this.mayRead(request, response)) return
     this.sampler.status().then(
       (status) => {
         response.setHeader('content-type', 'application/json')
@@ -197,6 +161,11 @@ class Explorer {
         response.destroy()
       },
     )
+  }
+
+  private notFound(request: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('cache-control', 'no-store')
+    this.say(request, response, 404, 'not found: reload the page')
   }
 
   private content(
@@ -215,7 +184,7 @@ class Explorer {
     this.end(request, response, body)
   }
 
-  private say(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  say(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
     response.statusCode = status
     response.setHeader('content-type', 'text/plain; charset=utf-8')
     this.end(request, response, Buffer.from(`${message}\n`))
@@ -228,8 +197,55 @@ class Explorer {
   }
 }
 
-/** What serves the explorer. */
+/** A route on the raw request and response; `serve` gets the path without its query. */
+const raw =
+  (serve: (request: IncomingMessage, response: ServerResponse, path: string) => void): Handler<AppEnv> =>
+  (c) => {
+    const { incoming, outgoing } = c.env
+    serve(incoming, outgoing, pathOf(incoming.url))
+    return RESPONSE_ALREADY_SENT
+  }
+
+/** Makes the app of the explorer. */
 export function createPages(options: PageOptions): Pages {
   const explorer = new Explorer(options)
-  return { listener: (request, response) => explorer.serve(request, response), stop: () => explorer.stop() }
+  const say = (c: Context<AppEnv>, status: number, message: string): Response => {
+    explorer.say(c.env.incoming, c.env.outgoing, status, message)
+    return RESPONSE_ALREADY_SENT
+  }
+  const app = new Hono<AppEnv>()
+  app.use(async (c, next) => {
+    for (const [name, value] of Object.entries(COMMON_HEADERS)) c.env.outgoing.setHeader(name, value)
+    return next()
+  })
+  // The files of the page count against no rate limit: they are sent from memory and kept by the
+  // browser, and a page without one of its scripts could not wait for the rest.
+  app.get(
+    `${ASSETS}*`,
+    raw((request, response, path) => explorer.asset(request, response, path)),
+  )
+  app.use(rate(options.admission, (c) => say(c, 429, 'too many requests (evm.ip_rate_limit_rps)')))
+  const data = async (c: Context<AppEnv>, next: () => Promise<void>): Promise<void> => {
+    c.env.outgoing.setHeader('cache-control', 'no-store')
+    return next()
+  }
+  const mayRead = tokens(options.authentication, options.writeMs, NAMESPACE)
+  const artifacts = raw((request, response, path) => explorer.artifacts(request, response, path))
+  app.get(
+    STATUS,
+    data,
+    mayRead,
+    raw((request, response) => explorer.status(request, response)),
+  )
+  app.get(`${SOURCE}*`, data, mayRead, artifacts)
+  app.post(IDENTIFY, data, mayRead, artifacts)
+  app.get(
+    '*',
+    raw((request, response, path) => explorer.page(request, response, path)),
+  )
+  app.onError((e, c) => {
+    if (!(e instanceof NotBuilt)) options.report(e)
+    return say(c, e instanceof NotBuilt ? 503 : 500, e instanceof NotBuilt ? e.message : 'internal error')
+  })
+  return { app, stop: () => explorer.stop() }
 }

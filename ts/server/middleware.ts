@@ -1,0 +1,97 @@
+// What the apps of the listeners have in common: names of the node, origins, tokens, rates. Each
+// works on the raw request and response, as the route of JSON-RPC does.
+import type { IncomingMessage } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { Barred } from '../rpc/client.ts'
+import type { Authentication } from './admission/auth.ts'
+import type { Admission } from './admission/index.ts'
+import { applyCors } from './cors.ts'
+import { givenHost, isAllowedHost } from './hosts.ts'
+import type { Readiness } from './readiness.ts'
+import { discardBody, refuseUnauthorized } from './refuse.ts'
+import { endShort } from './respond.ts'
+
+/** What a route finds in its context. */
+export interface AppEnv {
+  readonly Bindings: HttpBindings
+  readonly Variables: {
+    /** The namespaces that the client may not use. */
+    barred?: Barred
+  }
+}
+
+/** Why a request under another name than the node's is refused. */
+export const INVALID_HOST = 'invalid host specified (evm.allowed_hosts)'
+
+/** Lets requests pass that came under a name of the node; `refusal` answers others. */
+export const hosts =
+  (allowed: readonly string[], refusal: (c: Context<AppEnv>) => Response): MiddlewareHandler<AppEnv> =>
+  async (c, next) =>
+    isAllowedHost(allowed, givenHost(c.env.incoming)) ? next() : refusal(c)
+
+/** Discards, within a bound, what of a body no route has read. */
+export const discarding: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next()
+  discardBody(c.env.incoming)
+}
+
+/** Ends the connections of a node that stops. */
+export const closing =
+  (readiness: Readiness | undefined): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    if (readiness?.draining === true) c.env.outgoing.setHeader('connection', 'close')
+    return next()
+  }
+
+/**
+ * Lets pages of the origins for a request read its answer; answers preflights. A client that takes
+ * none of the answer for `writeMs` milliseconds is cut off.
+ */
+export const cors =
+  (originsFor: (request: IncomingMessage) => readonly string[], writeMs: number): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    const { incoming, outgoing } = c.env
+    if (!applyCors(originsFor(incoming), incoming, outgoing)) return next()
+    outgoing.statusCode = 204
+    endShort(outgoing, writeMs)
+    return RESPONSE_ALREADY_SENT
+  }
+
+/**
+ * Lets requests with a token pass. Where only some namespaces need one, others pass too: without a
+ * `namespace`, the methods of those are barred; with one, whose answer the route gives, requests
+ * pass if it is not among them.
+ */
+export const tokens =
+  (authentication: Authentication | undefined, writeMs: number, namespace?: string): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    const { incoming, outgoing } = c.env
+    const namespaces = authentication?.namespaces
+    if (authentication === undefined || (namespace !== undefined && namespaces?.has(namespace) === false)) return next()
+    const asked = authentication.refusal(incoming.headers.authorization)
+    const why = asked instanceof Promise ? await asked : asked
+    // The client may have gone while its token was verified.
+    if (outgoing.destroyed) return RESPONSE_ALREADY_SENT
+    if (why === undefined) return next()
+    if (namespaces !== undefined && namespace === undefined) {
+      c.set('barred', { namespaces, why })
+      return next()
+    }
+    refuseUnauthorized(incoming, outgoing, writeMs, why)
+    return RESPONSE_ALREADY_SENT
+  }
+
+const MS_PER_SECOND = 1000
+
+/** Counts requests of each client; `refusal` answers those of one that sent too many. */
+export const rate =
+  (admission: Admission, refusal: (c: Context<AppEnv>) => Response): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    const { incoming, outgoing } = c.env
+    const waitMs = admission.admit(admission.clientOf(incoming), 1)
+    if (waitMs <= 0) return next()
+    outgoing.setHeader('retry-after', Math.ceil(waitMs / MS_PER_SECOND))
+    return refusal(c)
+  }
