@@ -124,6 +124,16 @@ export function factsOf(genesis: EthGenesis): GenesisFacts {
   return { chainId: Number(chainId), gasLimit, time: Number(time) }
 }
 
+/** Address of the staking contract. */
+const STAKING = '0x0000000000000000000000000000000000000800'
+
+/** The genesis with the staking contract; one that has the account already stays as it is. */
+export function withStaking(genesis: EthGenesis, account: () => unknown): EthGenesis {
+  const alloc = isObject(genesis.alloc) ? genesis.alloc : {}
+  if (Object.keys(alloc).some((address) => bare(address) === bare(STAKING))) return genesis
+  return { ...genesis, alloc: { ...alloc, [STAKING]: account() } }
+}
+
 /** Reads the text of a genesis; throws `ConsensusError`. */
 export function parseGenesis(text: string): EthGenesis {
   let value: unknown

@@ -5,7 +5,7 @@ import { type EthGenesis, factsOf, parseGenesis, writeJson } from './eth-genesis
 import { type KeyPair, publicKeyJson, validatorAddress } from './keys.ts'
 
 /** Votes of each validator of a new network. */
-const POWER = 10
+export const POWER = 10
 
 /** Largest block, in bytes of its protobuf form. */
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024
@@ -13,8 +13,10 @@ const BLOCK_BYTES_MAX = 4 * 1024 * 1024
 /** Most gas of a block that CometBFT can name: its parameter is a signed number of 64 bits. */
 const GAS_MAX = 2n ** 63n - 1n
 
-/** For how long evidence of a double vote counts: two days, in nanoseconds. */
-const EVIDENCE_NS = 172_800_000_000_000n
+/** For how long evidence of a double vote counts: two days. */
+const EVIDENCE_SECONDS = 172_800
+
+const NS_PER_SECOND = 1_000_000_000n
 
 /** A validator of a new network. */
 export interface GenesisValidator {
@@ -34,8 +36,15 @@ export interface ChainHead {
 }
 
 /** The text of genesis.json for a new network, which goes on after `head` where the chain has
- * blocks already. `now` is in milliseconds since 1970. */
-export function genesisFile(appState: EthGenesis, validators: readonly GenesisValidator[], now: number, head?: ChainHead): string {
+ * blocks already. `now` is in milliseconds since 1970. Stake stays bonded for at least
+ * `evidenceSeconds` after an undelegation, so that evidence finds it. */
+export function genesisFile(
+  appState: EthGenesis,
+  validators: readonly GenesisValidator[],
+  now: number,
+  head?: ChainHead,
+  evidenceSeconds = EVIDENCE_SECONDS,
+): string {
   const { chainId, ...first } = factsOf(appState)
   const { gasLimit, time, height } = head ?? { ...first, height: 0 }
   if (gasLimit > GAS_MAX) throw new ConsensusError(`the gas limit of the genesis is over ${GAS_MAX}: CometBFT has no number for it`)
@@ -46,7 +55,7 @@ export function genesisFile(appState: EthGenesis, validators: readonly GenesisVa
     initial_height: String(height + 1),
     consensus_params: {
       block: { max_bytes: String(BLOCK_BYTES_MAX), max_gas: String(gasLimit) },
-      evidence: { max_age_num_blocks: '100000', max_age_duration: String(EVIDENCE_NS), max_bytes: '1048576' },
+      evidence: { max_age_num_blocks: '100000', max_age_duration: String(BigInt(evidenceSeconds) * NS_PER_SECOND), max_bytes: '1048576' },
       validator: { pub_key_types: ['ed25519'] },
       version: { app: '1' },
       abci: { vote_extensions_enable_height: '0' },

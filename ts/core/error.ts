@@ -41,6 +41,7 @@ export const CORE_ERROR_KINDS = [
   'invalid_params',
   'io',
   'limit_exceeded',
+  'native_transaction',
   'no_answer',
   'no_snapshot',
   'nonce_too_high',

@@ -382,3 +382,21 @@ export interface DevAccount {
  */
 export const devAccounts = (mnemonic?: string, count?: number): readonly DevAccount[] =>
   JSON.parse(native.devAccounts(mnemonic, count)) as DevAccount[]
+
+/** The first validators of a chain under CometBFT, for its staking contract. */
+export interface GenesisStaking {
+  readonly validators: readonly {
+    readonly operator: string
+    /** The ed25519 key in hex. */
+    readonly key: string
+    readonly power: number
+    readonly moniker: string
+  }[]
+  /** From an undelegation to its withdrawal. */
+  readonly unbondingSeconds: number
+  /** Of the genesis, in seconds since 1970. */
+  readonly time: number
+}
+
+/** The entry of a genesis' `alloc` for the staking contract. */
+export const stakingAccount = (given: GenesisStaking): unknown => JSON.parse(native.stakingAccount(JSON.stringify(given)))

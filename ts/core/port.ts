@@ -31,6 +31,11 @@ export interface Operations extends DevOperations {
   getCode: { address: Hex; block: BlockRef | undefined }
   /** The signer of a raw transaction, or null. */
   senderOf: { raw: Hex }
+  /**
+   * The receipt of a native transaction that succeeded, or of an Ethereum one with the indices of the
+   * whole block; null for others.
+   */
+  nativeReceipt: { hash: Hex }
   /** `{code, log, value, height}`: the code of gRPC, the answer in protobuf. */
   cosmosQuery: { path: string; data: Hex; height?: number }
   /** `{code, height, body}` or `{code, height, message}`: the code of gRPC, the answer in JSON. */

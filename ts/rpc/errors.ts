@@ -157,6 +157,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   invalid_params: { code: CODE.invalidParams, message: 'REASON, the parameter named' },
   io: { code: CODE.internal, message: 'FILE: REASON' },
   limit_exceeded: { code: CODE.limitExceeded, message: 'the limit, named with its value' },
+  native_transaction: { code: CODE.server, message: 'cannot trace a native transaction: HASH came from outside the EVM' },
   no_answer: { code: CODE.internal, message: 'HOME is in use by process PID on HOST, and that process did not answer the request: REASON' },
   no_snapshot: { code: CODE.internal, message: 'there is no snapshot of the home to read' },
   nonce_too_high: { code: CODE.nonceTooHigh, message: 'err: nonce too high: … (supplied gas N)' },

@@ -170,6 +170,7 @@ const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   invalid_params: ArgumentError,
   io: HearthError,
   limit_exceeded: LimitError,
+  native_transaction: NotFoundError,
   no_answer: HomeInUseError,
   no_snapshot: HomeInUseError,
   nonce_too_high: ExecutionError,

@@ -23,7 +23,7 @@ pub use message::{
 };
 pub use server::{Application, CONNECTIONS, Exception, Server, ServerError, ServerStatus};
 /// The messages of ABCI 2.0, as CometBFT v0.38 has them.
-pub use tendermint_proto::v0_38::{abci as pb, types};
+pub use tendermint_proto::v0_38::{abci as pb, crypto, types};
 
 /// Points in time, in the messages.
 pub use tendermint_proto::google::protobuf::Timestamp;

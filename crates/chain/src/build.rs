@@ -12,7 +12,9 @@ use hearth_evm::{
     BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, TxOutcome, empty_block_output,
     next_difficulty, next_excess_blob_gas,
 };
-use hearth_primitives::{Block, BlockOutput, Header, StateError, StateReader, Transaction};
+use hearth_primitives::{
+    Block, BlockOutput, Header, NativeSidecar, NativeTransaction, StateError, StateReader, Transaction,
+};
 
 /// The attributes of a block that its requester chooses.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +33,25 @@ pub struct BlockAttributes {
     pub extra_data: Bytes,
     /// Its gas limit.
     pub gas_limit: u64,
+    /// Validators that misbehaved, as the staking contract takes them.
+    pub misbehavior: Bytes,
 }
 
 /// Where the transactions of a block come from.
 pub trait TransactionSource {
+    /// The next native transaction that may be in the block: all of them come before the others.
+    fn next_native(&mut self) -> Option<NativeTransaction> {
+        None
+    }
+
+    /// The native one given last is in the block.
+    fn native_taken(&mut self) {}
+
+    /// The native one given last cannot be in the block: whether the block is built without it.
+    fn native_refused(&mut self, _reason: &TxError) -> bool {
+        false
+    }
+
     /// The next transaction that may be in the block, and its sender.
     fn next(&mut self) -> Option<(Transaction, Address)>;
 
@@ -97,6 +114,8 @@ impl Draft {
             gas_used: output.gas_used,
             blob_gas_used: self.header.blob_gas_used.map(|_| output.blob_gas_used),
             requests_hash: output.requests.as_ref().map(|requests| requests.requests_hash()),
+            // Known once the block has begun, where the staking contract decides on them.
+            withdrawals_root: self.withdrawals.as_deref().map(calculate_withdrawals_root),
             ..self.header.clone()
         };
         let body = alloy_consensus::BlockBody {
@@ -180,10 +199,32 @@ impl Chain {
         state: &dyn StateReader,
         source: &mut dyn TransactionSource,
     ) -> Result<Result<Draft, (B256, TxError)>, ChainError> {
+        self.draft_with_evidence(header, withdrawals, Bytes::new(), state, source)
+    }
+
+    /// As [`Self::draft`], with evidence of misbehavior for the staking contract.
+    pub(crate) fn draft_with_evidence(
+        &self,
+        header: Header,
+        withdrawals: &[Withdrawal],
+        misbehavior: Bytes,
+        state: &dyn StateReader,
+        source: &mut dyn TransactionSource,
+    ) -> Result<Result<Draft, (B256, TxError)>, ChainError> {
         let refused = |source| ChainError::Refused { number: header.number, hash: B256::ZERO, source };
         let env = BlockEnvironment::from_header(&self.spec, &header);
+        let sidecar = NativeSidecar { natives: Vec::new(), misbehavior };
         let mut executor = BlockExecutor::new(&self.spec, env, state, self.ledger.as_ref()).capturing();
+        executor = executor.with_sidecar(sidecar);
         executor.begin().map_err(refused)?;
+        while let Some(native) = source.next_native() {
+            match executor.transact_native(&native) {
+                Ok(_) => source.native_taken(),
+                Err(ExecuteError::Invalid(error)) if source.native_refused(&error) => {}
+                Err(ExecuteError::Invalid(error)) => return Ok(Err((native.hash, error))),
+                Err(ExecuteError::State(error)) => return Err(error.into()),
+            }
+        }
         let base_fee = header.base_fee_per_gas.unwrap_or(0);
         let (mut transactions, mut tips) = (Vec::new(), U256::ZERO);
         while let Some((transaction, sender)) = source.next() {
@@ -203,6 +244,7 @@ impl Chain {
         }
         let withdrawals = header.withdrawals_root.map(|_| withdrawals.to_vec());
         let output = executor.finish(&[], withdrawals.as_deref()).map_err(refused)?;
+        let withdrawals = withdrawals.map(|given| output.withdrawals.clone().unwrap_or(given));
         Ok(Ok(Draft { header, transactions, withdrawals, output, tips }))
     }
 }

@@ -26,7 +26,7 @@ impl Chain {
         let state = self.state_at(number - 1)?;
         let env = BlockEnvironment::from_header(&self.spec, &block.block.header);
         let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
-        let executor = executor.on_partial_state().capturing();
+        let executor = executor.with_sidecar(self.sidecar(hash)?).on_partial_state().capturing();
         let output = executor.run(&block.block, &receipts.senders, None).map_err(refused)?;
         let Some(capsule) = TraceCapsule::of(&output) else { return Ok(false) };
         // Nothing may be appended while a commit counts on the ends of the tables.

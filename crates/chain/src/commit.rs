@@ -139,6 +139,7 @@ impl Chain {
     ) -> Result<(), ChainError> {
         let (receipts, senders) = (&output.receipts, &output.senders);
         self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers)?;
+        self.ledger.append_sidecar(block.header.number, hash, output)?;
         if let Some(capsule) = capsule {
             self.ledger.append_capsule(block.header.number, hash, capsule)?;
         }
@@ -172,6 +173,7 @@ impl Chain {
         let capsule = TraceCapsule::of(output).map(Arc::new);
         self.append(block, hash, total_difficulty, output, capsule.as_deref(), ommers)?;
         let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
+        index.extend(self.ledger.native_index_rows(height, hash, output.sidecar.hashes()));
         let edits = self.take_edits(height)?.map(|(edits, row)| {
             index.push(row);
             edits

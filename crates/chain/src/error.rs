@@ -257,6 +257,24 @@ pub enum ChainError {
         /// Its last block.
         last: Height,
     },
+    /// A block that cannot be exported: the RLP of a block cannot carry native transactions.
+    #[error(
+        "block {number} has native transactions, which the RLP of a block cannot carry: export the blocks before it, or copy the state with `hearth db export`"
+    )]
+    NativeTransactions {
+        /// Height of the block.
+        number: Height,
+    },
+    /// A stored native transaction does not decode.
+    #[error("native transaction {index} of block {hash} cannot be decoded: {source}")]
+    NativeUnreadable {
+        /// Hash of the block.
+        hash: B256,
+        /// Its index among the block's native transactions.
+        index: usize,
+        /// What is wrong.
+        source: hearth_cosmos::TxError,
+    },
     /// Too much of the state is edited between two blocks.
     #[error("more than {limit} accounts and slots are edited between two blocks: make a block first")]
     TooManyEdits {

@@ -32,8 +32,8 @@ impl Chain {
     /// gets the blocks and bytes written after each block, and the number of blocks in all.
     ///
     /// # Errors
-    /// [`ChainError::NoSuchRange`], [`ChainError::Io`] with `path`, [`ChainError::Cancelled`],
-    /// those of the ledger.
+    /// [`ChainError::NoSuchRange`], [`ChainError::NativeTransactions`], [`ChainError::Io`] with
+    /// `path`, [`ChainError::Cancelled`], those of the ledger.
     pub fn export(
         &self,
         range: &ExportRange,
@@ -60,6 +60,9 @@ impl Chain {
             }
             let missing = || ChainError::NoSuchRange { from: number, to, first, last };
             let block = self.ledger.canonical_block(number)?.ok_or_else(missing)?;
+            if !self.ledger.sidecar(&block.hash)?.is_empty() {
+                return Err(ChainError::NativeTransactions { number });
+            }
             bytes.clear();
             block.block.encode(&mut bytes);
             out.write_all(&bytes).map_err(ChainError::io(path))?;

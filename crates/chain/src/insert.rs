@@ -10,7 +10,7 @@ use hearth_evm::{
 use hearth_flatkv::{CommitmentKind, FlatKvError, Head};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Header, Height, RootTracker, StateError, StateReader,
+    Block, BlockHashes, BlockOutput, Header, Height, NativeSidecar, RootTracker, StateError, StateReader,
 };
 
 /// What [`Chain::insert_block`] did.
@@ -59,6 +59,13 @@ impl Working {
     pub(crate) fn is_settled(&self) -> bool {
         self.chosen.is_none()
     }
+}
+
+/// A block that is executed, with what belongs to it.
+pub(crate) struct Executed<'a> {
+    pub block: &'a Block,
+    pub senders: &'a [Address],
+    pub sidecar: NativeSidecar,
 }
 
 /// What fork choice looks at.
@@ -336,8 +343,8 @@ impl Chain {
                     Some(senders) => senders,
                     None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
                 };
-                let output =
-                    self.run_block(block, &senders, &state, &*self.ledger, &mut trie).map_err(refused)?;
+                let given = Executed { block, senders: &senders, sidecar: self.sidecar(&hash)? };
+                let output = self.run_block(given, &state, &*self.ledger, &mut trie).map_err(refused)?;
                 (output, Some(trie.into_update()?))
             }
             CommitmentKind::LtHash | CommitmentKind::None => {
@@ -352,15 +359,15 @@ impl Chain {
     /// determines, including the state root by `trie`, which is the trie of the parent's state.
     pub(crate) fn run_block(
         &self,
-        block: &Block,
-        senders: &[Address],
+        given: Executed<'_>,
         state: &dyn StateReader,
         hashes: &dyn BlockHashes,
         trie: &mut dyn RootTracker,
     ) -> Result<BlockOutput, BlockError> {
+        let Executed { block, senders, sidecar } = given;
         let header = &block.header;
         let env = BlockEnvironment::from_header(&self.spec, header);
-        let executor = BlockExecutor::new(&self.spec, env, state, hashes);
+        let executor = BlockExecutor::new(&self.spec, env, state, hashes).with_sidecar(sidecar);
         let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
         let output = executor.run(block, senders, Some(&mut *trie))?;
         check_output(&self.spec, header, &output)?;

@@ -22,6 +22,7 @@ mod format;
 mod home;
 pub mod import;
 mod insert;
+mod natives;
 pub mod operate;
 pub mod pool;
 mod state_options;

@@ -4,6 +4,7 @@ use crate::{
     clock::Moment,
     exception::ConsensusError,
     finalize::Finalized,
+    natives::Waiting,
     outbox::Outbox,
     proposal::Candidates,
     snapshots::{Maker, Shelf},
@@ -26,6 +27,8 @@ pub(crate) struct App {
     /// Blocks of the height that is decided on. Locked while one of them is executed.
     pub(crate) round: Mutex<Round>,
     pub(crate) outbox: Arc<Outbox>,
+    /// Native transactions that wait for a block.
+    pub(crate) natives: Waiting,
     /// Snapshots that peers may fetch, and what makes them where it is on.
     pub(crate) shelf: Shelf,
     pub(crate) maker: Option<Maker>,
@@ -48,6 +51,7 @@ impl App {
     pub(crate) fn outbox_again_at(&self, height: Height) {
         if height.is_multiple_of(GIVE_OUT_EVERY_BLOCKS) {
             self.outbox.again(self.home.pool());
+            self.natives.again();
         }
     }
 
@@ -99,6 +103,7 @@ impl Application for App {
     fn connected(&self) {
         *self.failure.lock() = None;
         self.outbox.again(self.home.pool());
+        self.natives.again();
         self.log.add(LogEntry::new(Level::Info, "consensus", "CometBFT is connected"));
     }
 

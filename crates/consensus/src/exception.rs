@@ -65,6 +65,12 @@ pub(crate) enum ConsensusError {
         /// The field.
         field: &'static str,
     },
+    /// A validator with more power than CometBFT can count.
+    #[error("a validator has the power {power}, which is too much")]
+    Power {
+        /// Its power.
+        power: u64,
+    },
     /// Commit without a block that was finalized before.
     #[error("Commit comes without FinalizeBlock")]
     NothingFinalized,

@@ -2,17 +2,23 @@
 //! now, and is committed with one record of the write-ahead log.
 
 use crate::{
-    application::App, clock::Moment, exception::ConsensusError, header::Proposed, proposal::decode,
-    results::results, snapshots,
+    application::App,
+    clock::Moment,
+    exception::ConsensusError,
+    header::Proposed,
+    proposal::decode,
+    results::{Refusal, results},
+    snapshots, validators,
 };
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
 use hearth_abci::pb;
 use hearth_chain::{BlockAttributes, Branch, Candidate, TransactionSource};
-use hearth_evm::{BlockEnvironment, TxError, recover_senders};
+use hearth_cosmos::{chain_id, is_native};
+use hearth_evm::{BlockEnvironment, ChainSpec, TxError, recover_senders};
 use hearth_home::FsyncPolicy;
-use hearth_primitives::{Height, Transaction};
-use std::collections::BTreeMap;
+use hearth_primitives::{Height, NativeTransaction, StateReader as _, Transaction};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Interval, in blocks, at which CometBFT gets the height below which it may drop blocks.
 const RETAIN_EVERY_BLOCKS: Height = 100;
@@ -33,9 +39,11 @@ impl App {
     ) -> Result<pb::ResponseFinalizeBlock, ConsensusError> {
         let method = "FinalizeBlock";
         let time = request.time.as_ref();
-        let proposed = Proposed::of(method, request.height, time, &request.proposer_address, &request.txs)?;
+        let (proposer, misbehavior) = (&request.proposer_address, &request.misbehavior);
+        let proposed = Proposed::of(method, request.height, time, proposer, &request.txs, misbehavior)?;
         let parent = self.home.head()?;
-        let attributes = proposed.attributes(method, &parent, self.start())?;
+        let state = self.home.state_after(parent.number(), &parent.hash)?;
+        let attributes = proposed.attributes(method, &parent, (self.start(), &state))?;
         let key = proposed.key();
         let mut round = self.round.lock();
         // A CometBFT that died before Commit repeats the request.
@@ -51,10 +59,12 @@ impl App {
             None => self.execute_leniently(&attributes, proposed.txs)?,
         };
         let included = &candidate.block().body.transactions;
-        let tx_results = results(proposed.txs.len(), included, candidate.output(), &left_out);
+        let tx_results = results(proposed.txs, included, candidate.output(), &left_out);
+        let validator_updates = validators::updates(candidate.output())?;
         let branch = candidate.seal(request.hash.to_vec().into());
         let app_hash = branch.tip().to_vec().into();
-        let response = pb::ResponseFinalizeBlock { tx_results, app_hash, ..Default::default() };
+        let response =
+            pb::ResponseFinalizeBlock { tx_results, validator_updates, app_hash, ..Default::default() };
         let cometbft_hash = request.hash.clone();
         round.finalized = Some(Finalized { key, cometbft_hash, branch, response: response.clone() });
         Ok(response)
@@ -66,12 +76,21 @@ impl App {
         &self,
         attributes: &BlockAttributes,
         txs: &[Bytes],
-    ) -> Result<(Candidate, BTreeMap<usize, String>), ConsensusError> {
+    ) -> Result<(Candidate, BTreeMap<usize, Refusal>), ConsensusError> {
         let chain = self.home.chain();
         let parent = self.home.head()?;
         let header = chain.header_after(&parent.block.header, attributes);
         let env = BlockEnvironment::from_header(chain.spec(), &header);
-        let mut source = Decided { spec: chain.spec(), env: &env, txs, next: 0, left_out: BTreeMap::new() };
+        let (natives, others) = (0..txs.len()).partition(|place| is_native(&txs[*place]));
+        let mut source = Decided {
+            spec: chain.spec(),
+            env: &env,
+            txs,
+            natives,
+            others,
+            given: 0,
+            left_out: BTreeMap::new(),
+        };
         self.metrics.executed();
         match chain.candidate(attributes, &mut source)? {
             Ok(candidate) => Ok((candidate, source.left_out)),
@@ -90,6 +109,10 @@ impl App {
         let height = branch.tip_height();
         self.metrics.committed(height);
         self.outbox_again_at(height);
+        let (state, _) = self.home.state_at(None)?;
+        self.natives.settle(height, |account| {
+            Ok::<_, ConsensusError>(state.account(account)?.unwrap_or_default().nonce)
+        })?;
         if self.last_commit.lock().replace(Moment::now()).is_none() && self.config.state_sync {
             snapshots::over(&self.home.config().home);
         }
@@ -114,35 +137,60 @@ impl App {
     }
 }
 
-/// The transactions of a decided block, without those that cannot be in it.
+/// The transactions of a decided block, without those that cannot be in it. Native ones run first,
+/// wherever they stand.
 struct Decided<'a> {
-    spec: &'a hearth_evm::ChainSpec,
+    spec: &'a ChainSpec,
     env: &'a BlockEnvironment,
     txs: &'a [Bytes],
-    next: usize,
-    left_out: BTreeMap<usize, String>,
+    /// Places of what is still to be given.
+    natives: VecDeque<usize>,
+    others: VecDeque<usize>,
+    /// Place of the one given last.
+    given: usize,
+    left_out: BTreeMap<usize, Refusal>,
+}
+
+impl Decided<'_> {
+    fn read(&self, tx: &[u8]) -> Result<(Transaction, Address), String> {
+        let transaction = decode(tx)?;
+        let senders = recover_senders(self.spec, self.env, std::slice::from_ref(&transaction));
+        let senders = senders.map_err(|error| error.to_string())?;
+        senders.first().map(|sender| (transaction, *sender)).ok_or_else(String::new)
+    }
 }
 
 impl TransactionSource for Decided<'_> {
+    fn next_native(&mut self) -> Option<NativeTransaction> {
+        let id = chain_id(self.spec.chain_id());
+        loop {
+            let place = self.natives.pop_front()?;
+            self.given = place;
+            match hearth_cosmos::decode(self.txs.get(place)?, &id) {
+                Ok(decoded) => return Some(decoded.transaction),
+                Err(error) => drop(self.left_out.insert(place, error.into())),
+            }
+        }
+    }
+
+    fn native_refused(&mut self, reason: &TxError) -> bool {
+        self.left_out.insert(self.given, hearth_cosmos::TxError::of_execution(reason).into());
+        true
+    }
+
     fn next(&mut self) -> Option<(Transaction, Address)> {
         loop {
-            let place = self.next;
-            let tx = self.txs.get(place)?;
-            self.next += 1;
-            let given = decode(tx).and_then(|transaction| {
-                let senders = recover_senders(self.spec, self.env, std::slice::from_ref(&transaction));
-                let senders = senders.map_err(|error| error.to_string())?;
-                senders.first().map(|sender| (transaction, *sender)).ok_or_else(String::new)
-            });
-            match given {
+            let place = self.others.pop_front()?;
+            self.given = place;
+            match self.read(self.txs.get(place)?) {
                 Ok(given) => return Some(given),
-                Err(reason) => drop(self.left_out.insert(place, reason)),
+                Err(reason) => drop(self.left_out.insert(place, Refusal::of_evm(reason))),
             }
         }
     }
 
     fn refused(&mut self, reason: &TxError) -> bool {
-        self.left_out.insert(self.next - 1, reason.to_string());
+        self.left_out.insert(self.given, Refusal::of_evm(reason.to_string()));
         true
     }
 }

@@ -1,6 +1,6 @@
 //! Info and InitChain: both sides agree on the chain and on where it is.
 
-use crate::{application::App, exception::ConsensusError};
+use crate::{application::App, exception::ConsensusError, validators};
 use hearth_abci::pb;
 use hearth_chain::{genesis_hash, operate::Place};
 use hearth_evm::ChainSpec;
@@ -75,6 +75,7 @@ impl App {
             let want = format!("at least {}, the time of the genesis", genesis.block.header.timestamp);
             return differs("genesis_time", time.to_string(), want);
         }
+        self.check_validators(&request.validators)?;
         // Without an application state, the genesis file of the home determines the initial state.
         let state = String::from_utf8_lossy(&request.app_state_bytes);
         if !matches!(state.trim(), "" | "{}" | "null") {
@@ -85,5 +86,30 @@ impl App {
             }
         }
         Ok(pb::ResponseInitChain { app_hash: head.hash.to_vec().into(), ..Default::default() })
+    }
+
+    /// The validators that CometBFT begins with are those of the staking contract, where the chain
+    /// has one.
+    fn check_validators(&self, given: &[pb::ValidatorUpdate]) -> Result<(), ConsensusError> {
+        let (state, _) = self.home.state_at(None)?;
+        if !validators::has_staking(&state)? {
+            return Ok(());
+        }
+        let differs =
+            |have: String, want: String| Err(ConsensusError::Genesis { field: "validators", have, want });
+        let count = validators::active_count(&state)?;
+        if count != alloy_primitives::U256::from(given.len()) {
+            return differs(given.len().to_string(), count.to_string());
+        }
+        for one in given {
+            let Some(key) = validators::ed25519(one) else {
+                return differs("a key of another kind".to_owned(), "ed25519 keys".to_owned());
+            };
+            let power = validators::power(&state, &key)?;
+            if i64::try_from(power) != Ok(one.power) {
+                return differs(format!("{key} with power {}", one.power), format!("power {power}"));
+            }
+        }
+        Ok(())
     }
 }

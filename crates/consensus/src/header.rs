@@ -5,19 +5,19 @@
 //! |---|---|
 //! | number | the height |
 //! | timestamp | seconds of the time; may equal the parent's, since times ascend by milliseconds |
-//! | beneficiary | the proposer's address |
+//! | beneficiary | the operator of the proposer in the staking contract, else the proposer's address |
 //! | prevRandao | keccak256("hearth randao" ‖ parent's hash ‖ time in nanoseconds, BE8 ‖ proposer): predictable, no source of randomness |
 //! | parentBeaconBlockRoot | CometBFT's hash of the block before, which EIP-4788 exposes to contracts; zero in the first block |
 //! | extraData | CometBFT's hash of this block, invisible to execution; set when the block is decided |
 //! | gasLimit | that of the genesis, which is CometBFT's `consensus_params.block.max_gas` |
 
-use crate::exception::ConsensusError;
+use crate::{exception::ConsensusError, misbehavior::misbehavior_bytes, validators::operator_of};
 use alloy_primitives::{Address, B256, keccak256};
 use bytes::Bytes;
-use hearth_abci::Timestamp;
+use hearth_abci::{Timestamp, pb};
 use hearth_chain::BlockAttributes;
 use hearth_ledger::StoredBlock;
-use hearth_primitives::Height;
+use hearth_primitives::{Height, StateReader};
 
 /// What makes the randomness of this chain another than that of others.
 const RANDAO_DOMAIN: &[u8] = b"hearth randao";
@@ -31,6 +31,7 @@ pub(crate) struct Proposed<'a> {
     pub time: &'a Timestamp,
     pub proposer: &'a [u8],
     pub txs: &'a [Bytes],
+    pub misbehavior: &'a [pb::Misbehavior],
 }
 
 impl<'a> Proposed<'a> {
@@ -41,9 +42,10 @@ impl<'a> Proposed<'a> {
         time: Option<&'a Timestamp>,
         proposer: &'a [u8],
         txs: &'a [Bytes],
+        misbehavior: &'a [pb::Misbehavior],
     ) -> Result<Self, ConsensusError> {
         let time = time.ok_or(ConsensusError::Missing { method, field: "time" })?;
-        Ok(Self { height, time, proposer, txs })
+        Ok(Self { height, time, proposer, txs, misbehavior })
     }
 
     /// Equal for two requests about blocks whose execution is the same.
@@ -54,6 +56,9 @@ impl<'a> Proposed<'a> {
         hash.update(&self.time.nanos.to_be_bytes());
         hash.update(&(self.proposer.len() as u64).to_be_bytes());
         hash.update(self.proposer);
+        let misbehavior = misbehavior_bytes(self.misbehavior);
+        hash.update(&(misbehavior.len() as u64).to_be_bytes());
+        hash.update(&misbehavior);
         for tx in self.txs {
             hash.update(&(tx.len() as u64).to_be_bytes());
             hash.update(tx);
@@ -65,12 +70,12 @@ impl<'a> Proposed<'a> {
     /// CometBFT decides on.
     ///
     /// # Errors
-    /// [`ConsensusError::Height`], [`ConsensusError::Time`].
+    /// [`ConsensusError::Height`], [`ConsensusError::Time`], the state's.
     pub fn attributes(
         &self,
         method: &'static str,
         parent: &StoredBlock,
-        start: Height,
+        (start, state): (Height, &dyn StateReader),
     ) -> Result<BlockAttributes, ConsensusError> {
         let above = &parent.block.header;
         let next = above.number + 1;
@@ -89,14 +94,17 @@ impl<'a> Proposed<'a> {
         // What is before the first block of CometBFT has no hash of CometBFT's, whatever its extra
         // data is.
         let root = if next <= start { B256::ZERO } else { cometbft_hash(&above.extra_data) };
+        let consensus = Address::try_from(self.proposer).unwrap_or_default();
+        let beneficiary = operator_of(state, consensus)?.unwrap_or(consensus);
         Ok(BlockAttributes {
             timestamp,
-            beneficiary: Address::try_from(self.proposer).unwrap_or_default(),
+            beneficiary,
             prev_randao: keccak256(randao),
             parent_beacon_block_root: root,
             withdrawals: Vec::new(),
             extra_data: alloy_primitives::Bytes::new(),
             gas_limit: above.gas_limit,
+            misbehavior: misbehavior_bytes(self.misbehavior),
         })
     }
 }
@@ -115,7 +123,10 @@ mod tests {
         let (time, later) = (Timestamp { seconds: 5, nanos: 6 }, Timestamp { seconds: 5, nanos: 7 });
         let txs = [Bytes::from_static(b"ab"), Bytes::from_static(b"c")];
         let other = [Bytes::from_static(b"a"), Bytes::from_static(b"bc")];
-        let one = Proposed { height: 1, time: &time, proposer: &[1; 20], txs: &txs };
+        let validator = pb::Validator { address: vec![3; 20].into(), power: 1 };
+        let misbehavior =
+            [pb::Misbehavior { r#type: 1, validator: Some(validator), height: 9, ..Default::default() }];
+        let one = Proposed { height: 1, time: &time, proposer: &[1; 20], txs: &txs, misbehavior: &[] };
         let keys = [
             one.key(),
             Proposed { height: 2, ..one }.key(),
@@ -123,6 +134,7 @@ mod tests {
             Proposed { proposer: &[2; 20], ..one }.key(),
             Proposed { txs: &other, ..one }.key(),
             Proposed { txs: &txs[..1], ..one }.key(),
+            Proposed { misbehavior: &misbehavior, ..one }.key(),
         ];
         let distinct: std::collections::BTreeSet<B256> = keys.into_iter().collect();
         assert_eq!(distinct.len(), keys.len());

@@ -24,6 +24,8 @@ mod finalize;
 mod handshake;
 mod header;
 mod mempool;
+mod misbehavior;
+mod natives;
 mod outbox;
 mod proposal;
 mod query;
@@ -31,5 +33,6 @@ mod results;
 mod service;
 mod snapshots;
 mod switch;
+mod validators;
 
 pub use service::{Consensus, ConsensusRequest, Listening};

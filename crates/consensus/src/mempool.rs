@@ -8,17 +8,35 @@
 use crate::{
     application::App,
     exception::ConsensusError,
+    natives::SDK,
     results::{CODE_INVALID, CODE_LATER, CODESPACE, gas},
 };
 use alloy_consensus::Transaction as _;
 use bytes::Bytes;
 use hearth_abci::{RequestReapTxs, ResponseInsertTx, ResponseReapTxs, pb};
 use hearth_chain::pool::{PoolError, decode_transaction};
+use hearth_cosmos::{TxError, is_native, sha256};
 
 /// A transaction that was not taken.
 struct NotTaken {
     code: u32,
     log: String,
+    codespace: &'static str,
+}
+
+impl From<TxError> for NotTaken {
+    fn from(error: TxError) -> Self {
+        Self { code: error.code(), log: error.to_string(), codespace: SDK }
+    }
+}
+
+impl NotTaken {
+    /// The code for a peer's transaction: 1 for good, `CODE_LATER` for now.
+    fn insert_code(&self) -> u32 {
+        let full = TxError::Full { most: 0 }.code();
+        let is_full = self.codespace == SDK && self.code == full;
+        if is_full || self.code >= CODE_LATER { CODE_LATER } else { CODE_INVALID }
+    }
 }
 
 impl App {
@@ -29,15 +47,15 @@ impl App {
         let is_new = request.r#type == pb::CheckTxType::New as i32;
         let answer = match if is_new { self.add(&request.tx)? } else { self.recheck(&request.tx) } {
             Ok(gas_limit) => pb::ResponseCheckTx { gas_wanted: gas(gas_limit), ..Default::default() },
-            Err(NotTaken { code, log }) => {
-                pb::ResponseCheckTx { code, log, codespace: CODESPACE.to_owned(), ..Default::default() }
+            Err(NotTaken { code, log, codespace }) => {
+                pb::ResponseCheckTx { code, log, codespace: codespace.to_owned(), ..Default::default() }
             }
         };
         Ok(answer)
     }
 
     pub(crate) fn insert_tx(&self, tx: &[u8]) -> Result<ResponseInsertTx, ConsensusError> {
-        let code = self.add(tx)?.map_or_else(|refused| refused.code, |_| 0);
+        let code = self.add(tx)?.map_or_else(|refused| refused.insert_code(), |_| 0);
         Ok(ResponseInsertTx { code })
     }
 
@@ -47,12 +65,19 @@ impl App {
 
     /// Takes out what peers should get, see [`crate::outbox::Outbox::take`].
     pub(crate) fn reap(&self, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
-        self.outbox.take(self.home.pool(), max_bytes, max_gas)
+        let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
+        let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
+        let mut taken = self.natives.take(&mut bytes_left, &mut gas_left);
+        taken.extend(self.outbox.take(self.home.pool(), bytes_left, gas_left));
+        taken
     }
 
     /// Gives a transaction to the pool; its gas limit where the pool has it now.
     fn add(&self, tx: &[u8]) -> Result<Result<u64, NotTaken>, ConsensusError> {
-        let refused = |code, log| Ok(Err(NotTaken { code, log }));
+        if is_native(tx) {
+            return Ok(self.add_native(tx)?.map_err(NotTaken::from));
+        }
+        let refused = |code, log| Ok(Err(NotTaken { code, log, codespace: CODESPACE }));
         let transaction = match decode_transaction(tx) {
             Ok(transaction) => transaction,
             Err(error) => return refused(CODE_INVALID, error.to_string()),
@@ -74,7 +99,15 @@ impl App {
 
     /// Whether a transaction still waits: the pool was brought up to the head before.
     fn recheck(&self, tx: &[u8]) -> Result<u64, NotTaken> {
-        let refused = |log: &str| NotTaken { code: CODE_INVALID, log: log.to_owned() };
+        let refused = |log: &str| {
+            let (code, log) = (CODE_INVALID, log.to_owned());
+            NotTaken { code, log, codespace: CODESPACE }
+        };
+        if is_native(tx) {
+            let hash = sha256(tx);
+            let waits = self.natives.gas_limit(&hash);
+            return waits.ok_or_else(|| refused("the transaction does not wait any more"));
+        }
         let transaction = decode_transaction(tx).map_err(|error| refused(&error.to_string()))?;
         let entry = self.home.pool().get(transaction.tx_hash());
         entry.map(|entry| entry.gas_limit).ok_or_else(|| refused("the transaction does not wait any more"))

@@ -35,11 +35,10 @@ impl Outbox {
         waiting.extend(all.iter().map(|entry| entry.hash).take(WAITING_MAX));
     }
 
-    /// Takes transactions out, oldest first, up to so many bytes and so much gas; 0 means no limit.
+    /// Takes transactions out, oldest first, up to so many bytes and so much gas.
     /// Transactions that have left the pool are skipped, as are those that no block may carry.
     pub fn take(&self, pool: &TransactionPool, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
-        let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
-        let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
+        let (mut bytes_left, mut gas_left) = (max_bytes, max_gas);
         let mut taken = Vec::new();
         loop {
             // The pool calls `executable` under its own lock, so this lock is not held while the

@@ -10,10 +10,11 @@ use hearth_chain::{
     BlockAttributes, Candidate, TransactionSource, fees,
     pool::{BestFirst, decode_transaction, strip_sidecar},
 };
+use hearth_cosmos::{chain_id, is_native};
 use hearth_evm::{BlockEnvironment, TxError, TxOutcome, recover_senders};
 use hearth_ledger::StoredBlock;
-use hearth_primitives::Transaction;
-use std::{collections::VecDeque, time::Duration};
+use hearth_primitives::{NativeTransaction, Transaction};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// Executed blocks of one height that are kept until one of them is decided: the node's own
 /// proposal and those of two rounds.
@@ -53,9 +54,11 @@ impl App {
     ) -> Result<pb::ResponsePrepareProposal, ConsensusError> {
         let method = "PrepareProposal";
         let time = request.time.as_ref();
-        let empty = Proposed::of(method, request.height, time, &request.proposer_address, &[])?;
+        let (proposer, misbehavior) = (&request.proposer_address, &request.misbehavior);
+        let empty = Proposed::of(method, request.height, time, proposer, &[], misbehavior)?;
         let parent = self.home.head()?;
-        let attributes = empty.attributes(method, &parent, self.start())?;
+        let state = self.home.state_after(parent.number(), &parent.hash)?;
+        let attributes = empty.attributes(method, &parent, (self.start(), &state))?;
         let mut round = self.round.lock();
         let mut source = self.waiting_transactions(&parent, &attributes, request.max_tx_bytes)?;
         self.metrics.executed();
@@ -64,7 +67,10 @@ impl App {
             return Ok(pb::ResponsePrepareProposal::default());
         };
         let included = &candidate.block().body.transactions;
-        let txs: Vec<Bytes> = included.iter().map(|transaction| transaction.encoded_2718().into()).collect();
+        let natives = &candidate.output().sidecar.natives;
+        let natives = natives.iter().map(|native| Bytes::copy_from_slice(&native.bytes));
+        let others = included.iter().map(|transaction| transaction.encoded_2718().into());
+        let txs: Vec<Bytes> = natives.chain(others).collect();
         round.candidates.keep(Proposed { txs: &txs, ..empty }.key(), candidate);
         Ok(pb::ResponsePrepareProposal { txs })
     }
@@ -83,7 +89,8 @@ impl App {
         let best = self.home.pool().best_first(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
         let budget = Duration::from_millis(self.config.proposal_budget_ms);
         let bytes_left = usize::try_from(max_tx_bytes).unwrap_or(0);
-        Ok(FromPool { best, bytes_left, given: 0, until: Moment::in_(budget) })
+        let natives = self.natives.in_order().into_iter();
+        Ok(FromPool { natives, best, bytes_left, given: 0, until: Moment::in_(budget) })
     }
 
     pub(crate) fn process_proposal(
@@ -93,13 +100,15 @@ impl App {
         use pb::response_process_proposal::ProposalStatus::{Accept, Reject};
         let method = "ProcessProposal";
         let time = request.time.as_ref();
-        let proposed = Proposed::of(method, request.height, time, &request.proposer_address, &request.txs)?;
+        let (proposer, misbehavior) = (&request.proposer_address, &request.misbehavior);
+        let proposed = Proposed::of(method, request.height, time, proposer, &request.txs, misbehavior)?;
         let answer = |accepted: bool| {
             self.metrics.judged(accepted);
             Ok(pb::ResponseProcessProposal { status: if accepted { Accept } else { Reject } as i32 })
         };
         let parent = self.home.head()?;
-        let attributes = match proposed.attributes(method, &parent, self.start()) {
+        let state = self.home.state_after(parent.number(), &parent.hash)?;
+        let attributes = match proposed.attributes(method, &parent, (self.start(), &state)) {
             // The time is the proposer's choice; the height is not.
             Err(ConsensusError::Time { .. }) => return answer(false),
             attributes => attributes?,
@@ -109,11 +118,10 @@ impl App {
         if round.candidates.has(&key) {
             return answer(true);
         }
-        let Some(transactions) = self.decode_all(&parent, &attributes, proposed.txs) else {
+        let Some(mut source) = self.decode_all(&parent, &attributes, proposed.txs) else {
             return answer(false);
         };
         self.metrics.executed();
-        let mut source = Given { rest: transactions.into_iter() };
         match self.home.chain().candidate(&attributes, &mut source)? {
             Ok(candidate) => {
                 round.candidates.keep(key, candidate);
@@ -123,21 +131,22 @@ impl App {
         }
     }
 
-    /// The transactions of a proposal with their senders; `None` for one that cannot be decoded,
-    /// has no sender, or carries blobs, which no layer of this chain stores.
-    fn decode_all(
-        &self,
-        parent: &StoredBlock,
-        attributes: &BlockAttributes,
-        txs: &[Bytes],
-    ) -> Option<Vec<(Transaction, Address)>> {
-        let decoded: Option<Vec<Transaction>> = txs.iter().map(|tx| decode(tx).ok()).collect();
-        let decoded = decoded?;
+    /// The transactions of a proposal with their senders, native ones first; `None` if one cannot be
+    /// decoded, has no sender, is in a wrong place, or carries blobs, which no layer of this chain
+    /// stores.
+    fn decode_all(&self, parent: &StoredBlock, attributes: &BlockAttributes, txs: &[Bytes]) -> Option<Given> {
         let chain = self.home.chain();
+        let (natives, txs) = txs.split_at(txs.iter().take_while(|tx| is_native(tx)).count());
+        let id = chain_id(chain.spec().chain_id());
+        let natives = natives.iter().map(|tx| hearth_cosmos::decode(tx, &id).ok());
+        let natives: Vec<_> = natives.map(|it| it.map(|it| it.transaction)).collect::<Option<_>>()?;
+        // A native transaction behind another one is no Ethereum transaction.
+        let decoded: Vec<Transaction> = txs.iter().map(|tx| decode(tx).ok()).collect::<Option<_>>()?;
         let header = chain.header_after(&parent.block.header, attributes);
         let env = BlockEnvironment::from_header(chain.spec(), &header);
         let senders = recover_senders(chain.spec(), &env, &decoded).ok()?;
-        Some(decoded.into_iter().zip(senders).collect())
+        let rest: Vec<_> = decoded.into_iter().zip(senders).collect();
+        Some(Given { natives: natives.into_iter(), rest: rest.into_iter() })
     }
 }
 
@@ -159,6 +168,7 @@ fn proto_bytes(length: usize) -> usize {
 
 /// Transactions of the pool, until the proposal is full or its time is over.
 struct FromPool {
+    natives: std::vec::IntoIter<Arc<NativeTransaction>>,
     best: BestFirst,
     bytes_left: usize,
     /// Bytes of the one given last.
@@ -167,6 +177,25 @@ struct FromPool {
 }
 
 impl TransactionSource for FromPool {
+    fn next_native(&mut self) -> Option<NativeTransaction> {
+        while !self.until.is_past() {
+            let native = self.natives.next()?;
+            self.given = proto_bytes(native.bytes.len());
+            if self.given <= self.bytes_left {
+                return Some(native.as_ref().clone());
+            }
+        }
+        None
+    }
+
+    fn native_taken(&mut self) {
+        self.bytes_left -= self.given;
+    }
+
+    fn native_refused(&mut self, _: &TxError) -> bool {
+        true
+    }
+
     fn next(&mut self) -> Option<(Transaction, Address)> {
         while !self.until.is_past() {
             let (transaction, sender) = self.best.next()?;
@@ -193,10 +222,15 @@ impl TransactionSource for FromPool {
 
 /// The transactions of a proposal: all of them must be in the block.
 struct Given {
+    natives: std::vec::IntoIter<NativeTransaction>,
     rest: std::vec::IntoIter<(Transaction, Address)>,
 }
 
 impl TransactionSource for Given {
+    fn next_native(&mut self) -> Option<NativeTransaction> {
+        self.natives.next()
+    }
+
     fn next(&mut self) -> Option<(Transaction, Address)> {
         self.rest.next()
     }

@@ -114,6 +114,7 @@ impl Consensus {
             config: config.clone(),
             round: Mutex::default(),
             outbox: Arc::default(),
+            natives: Default::default(),
             shelf: Shelf::of(folder),
             maker,
             metrics: ConsensusMetrics::new(metrics),

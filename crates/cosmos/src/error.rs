@@ -3,6 +3,10 @@
 
 use crate::bech32::Bech32Error;
 use alloy_primitives::{Address, U256};
+use hearth_evm::TxError as EvmError;
+
+/// Codespace of the codes below.
+pub const CODESPACE: &str = "sdk";
 
 /// A native transaction that cannot be in a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,6 +120,23 @@ impl TxError {
             Self::TooLarge { .. } => 21,
             Self::Timeout { .. } => 30,
             Self::Sequence { .. } => 32,
+        }
+    }
+
+    /// The error for what execution says of a native transaction.
+    pub fn of_execution(error: &EvmError) -> Self {
+        match error {
+            EvmError::NonceTooLow { tx, state, .. } | EvmError::NonceTooHigh { tx, state, .. } => {
+                Self::Sequence { want: *state, have: *tx }
+            }
+            EvmError::InsufficientFunds { address, have, want } => {
+                Self::Funds { address: *address, have: *have, want: *want }
+            }
+            EvmError::FeeCapTooLow { cap, base_fee, .. } => Self::Fee { have: *cap, want: *base_fee },
+            EvmError::IntrinsicGas { have, want } | EvmError::FloorDataGas { have, want } => {
+                Self::OutOfGas { have: *have, want: *want }
+            }
+            other => Self::Invalid(other.to_string()),
         }
     }
 }

@@ -29,7 +29,7 @@ mod simulated;
 pub mod staking;
 mod tx;
 
-pub use error::TxError;
+pub use error::{CODESPACE, TxError};
 pub use events::{Event, events};
 pub use message::{DENOM, Message};
 pub use simulated::decode_unsigned;

@@ -69,6 +69,7 @@ impl BuildOrder {
             withdrawals: given.withdrawals.clone().unwrap_or_default(),
             extra_data: home.chain().spec().mark_chain_id(Default::default()),
             gas_limit: home.next_gas_limit(&parent.block.header),
+            misbehavior: alloy_primitives::Bytes::new(),
         };
         build_payload(home, &parent, &attributes, contents)
     }

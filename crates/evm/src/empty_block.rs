@@ -55,7 +55,11 @@ pub fn empty_block_output(
     let (Fork::Prague | Fork::Osaka, Some(beacon_root)) = (env.fork, env.parent_beacon_root) else {
         return Ok(None);
     };
-    if env.number == 0 || env.prev_randao.is_none() || spec.dao_fork_block() == Some(env.number) {
+    if spec.is_bft()
+        || env.number == 0
+        || env.prev_randao.is_none()
+        || spec.dao_fork_block() == Some(env.number)
+    {
         return Ok(None);
     }
     let mut run =

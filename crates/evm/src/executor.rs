@@ -10,7 +10,7 @@ use crate::{
     requests, rewards,
     senders::recover_senders,
     spec::{ChainSpec, Fork},
-    system,
+    staking, system,
     tx_check::{Remaining, Sender, check_transaction},
     tx_env::tx_env,
     watch::RunLimits,
@@ -20,8 +20,8 @@ use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
 use alloy_eips::{eip4895::Withdrawal, eip7685::Requests};
 use alloy_primitives::{Address, B256, Bloom, Bytes};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateError, StateReader, TraceCapsule,
-    Transaction,
+    Block, BlockHashes, BlockOutput, Changeset, NativeOutcome, NativeSidecar, NativeTransaction, Receipt,
+    RootTracker, StateError, StateReader, TraceCapsule, Transaction,
 };
 use revm::{
     Inspector,
@@ -49,6 +49,12 @@ pub struct BlockExecutor<'a> {
     partial_state: bool,
     /// Whether receipts, senders and all write sets are kept.
     keeps_outputs: bool,
+    /// The native transactions and evidence that were executed or are to be executed.
+    sidecar: NativeSidecar,
+    native_outcomes: Vec<NativeOutcome>,
+    native_gas_used: u64,
+    /// Withdrawals that the staking contract decided on.
+    staking_withdrawals: Option<Vec<Withdrawal>>,
 }
 
 impl<'a> BlockExecutor<'a> {
@@ -80,7 +86,17 @@ impl<'a> BlockExecutor<'a> {
             logs: 0,
             partial_state: false,
             keeps_outputs: true,
+            sidecar: NativeSidecar::default(),
+            native_outcomes: Vec::new(),
+            native_gas_used: 0,
+            staking_withdrawals: None,
         }
+    }
+
+    /// Sets the native sidecar of the block, which [`Self::begin`] executes.
+    pub fn with_sidecar(mut self, sidecar: NativeSidecar) -> Self {
+        self.sidecar = sidecar;
+        self
     }
 
     /// Makes no receipts and drops every write set but the last. For traces, which do not need the
@@ -219,6 +235,7 @@ impl<'a> BlockExecutor<'a> {
             }
         }
         let withdrawals = block.body.withdrawals.as_ref().map(|list| list.as_slice());
+        staking::check_withdrawals(self.staking_withdrawals.as_deref(), withdrawals)?;
         let output = self.finish(&block.body.ommers, withdrawals)?;
         if let Some(roots) = roots {
             match output.writes.last().filter(|_| by_transaction) {
@@ -229,11 +246,13 @@ impl<'a> BlockExecutor<'a> {
         Ok(output)
     }
 
-    /// Runs what precedes the first transaction: the DAO's move (EIP-779) and the system calls of
-    /// EIP-4788 and EIP-2935.
+    /// Runs what precedes the first transaction: the DAO's move (EIP-779), the system calls of
+    /// EIP-4788 and EIP-2935, the call of the staking contract under CometBFT, and the native
+    /// transactions of the sidecar.
     ///
     /// # Errors
-    /// [`BlockError::State`] if the state cannot be read.
+    /// [`BlockError::State`] if the state cannot be read; [`BlockError::SystemContract`] if the
+    /// staking contract fails; [`BlockError::InvalidTransaction`] for a native transaction.
     pub fn begin(&mut self) -> Result<(), BlockError> {
         let mut changes = Changeset::default();
         for (address, input) in system::calls_at_start(&self.env) {
@@ -245,7 +264,53 @@ impl<'a> BlockExecutor<'a> {
             rewards::move_dao_funds(self.state(), &mut writes)?;
             writes.merge_into(&mut changes);
         }
+        if self.spec.is_bft() {
+            let input = staking::begin_input(&self.env, &self.sidecar.misbehavior);
+            let (result, step) = self.system_call(staking::STAKING_ADDRESS, input)?;
+            let withdrawals = result.map(|result| staking::withdrawals(&self.env, result));
+            self.staking_withdrawals = withdrawals.transpose()?;
+            changes = merge(changes, step);
+        }
         self.writes.push(changes);
+        for (index, tx) in std::mem::take(&mut self.sidecar.natives).iter().enumerate() {
+            self.transact_native(tx).map_err(|error| match error {
+                ExecuteError::Invalid(source) => {
+                    BlockError::InvalidTransaction { index, hash: tx.hash, source: Box::new(source) }
+                }
+                ExecuteError::State(error) => error.into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Same as [`Self::begin`], of a block with a native sidecar.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_with_sidecar(&mut self, sidecar: NativeSidecar) -> Result<(), BlockError> {
+        self.sidecar = sidecar;
+        self.begin()
+    }
+
+    /// Gas used by native transactions so far.
+    pub(crate) fn native_gas_used(&self) -> u64 {
+        self.native_gas_used
+    }
+
+    /// Merges the changes of a native transaction into the first write set, and records its outcome.
+    pub(crate) fn keep_native(
+        &mut self,
+        tx: &NativeTransaction,
+        outcome: &NativeOutcome,
+    ) -> Result<(), StateError> {
+        let step = self.take_changes()?;
+        let start = self.writes.pop().unwrap_or_default();
+        self.writes.push(merge(start, step));
+        self.native_gas_used += outcome.gas_used;
+        if self.keeps_outputs {
+            self.sidecar.natives.push(tx.clone());
+            self.native_outcomes.push(outcome.clone());
+        }
         Ok(())
     }
 
@@ -300,7 +365,7 @@ impl<'a> BlockExecutor<'a> {
     }
 
     /// Reads the accounts that the transaction at hand names, as they are before it.
-    fn capture_named(&mut self) -> Result<(), StateError> {
+    pub(crate) fn capture_named(&mut self) -> Result<(), StateError> {
         let (tx, beneficiary) = (&self.evm.ctx.tx, self.env.beneficiary);
         let authorities = tx.authorization_list.iter().filter_map(AuthorizationTr::authority);
         let state = &mut self.evm.ctx.journaled_state.database;
@@ -435,6 +500,9 @@ impl<'a> BlockExecutor<'a> {
             changes: state.net_changes(),
             writes: self.writes,
             reads: state.into_reads(),
+            sidecar: self.sidecar,
+            native_outcomes: self.native_outcomes,
+            withdrawals: self.staking_withdrawals,
         })
     }
 
@@ -472,11 +540,18 @@ impl<'a> BlockExecutor<'a> {
                 }
                 changes = merge(changes, step);
             }
+            if self.staking_withdrawals.is_some() {
+                let (result, step) = self.system_call(staking::STAKING_ADDRESS, staking::end_input())?;
+                result.map_or(Ok(()), |result| staking::push_updates(&mut list, result))?;
+                changes = merge(changes, step);
+            }
             requests = known.then_some(list);
         }
         let mut writes = WriteSet::default();
         let env = self.env.clone();
-        rewards::pay(self.state(), &env, ommers, withdrawals.unwrap_or_default(), &mut writes)?;
+        let decided = self.staking_withdrawals.clone();
+        let withdrawals = decided.as_deref().or(withdrawals).unwrap_or_default();
+        rewards::pay(self.state(), &env, ommers, withdrawals, &mut writes)?;
         writes.merge_into(&mut changes);
         self.writes.push(changes);
         Ok(requests)

@@ -19,6 +19,7 @@ mod header;
 mod json;
 mod kzg;
 mod machine;
+mod natives;
 mod outcome;
 mod overlay;
 mod precompiles;
@@ -29,6 +30,7 @@ mod rewards;
 mod senders;
 pub mod simulate;
 mod spec;
+mod staking;
 mod system;
 mod tx_check;
 mod tx_env;
@@ -52,6 +54,7 @@ pub use header::{
     validate_roots,
 };
 pub use machine::EvmContext;
+pub use natives::NATIVE_GAS_SHARE;
 pub use outcome::{ExecuteError, TxOutcome, TxStatus};
 pub use overlay::{BlockState, PrefixState, ReadError};
 pub use precompiles::Precompiles;
@@ -65,6 +68,7 @@ pub use simulate::{
     revert_reason, simulate_blocks,
 };
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork, named_precompiles};
+pub use staking::{STAKING_ADDRESS, VALIDATOR_REQUEST, VALIDATOR_UPDATE_BYTES, WITHDRAWALS_MAX};
 pub use system::{
     BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS,
     WITHDRAWAL_REQUESTS_ADDRESS,

@@ -3,7 +3,7 @@
 
 use crate::{error::BlockError, spec::ChainSpec, system::RequestContract};
 use alloy_eips::eip7685::Requests;
-use alloy_primitives::{B256, Bytes, b256};
+use alloy_primitives::{B256, b256};
 use hearth_primitives::Receipt;
 use revm::context_interface::result::ExecutionResult;
 
@@ -61,6 +61,16 @@ fn is_number(word: &[u8], value: u64) -> bool {
     word[..24].iter().all(|byte| *byte == 0) && word[24..] == value.to_be_bytes()
 }
 
+/// Adds the requests of one kind, where there are any.
+pub(crate) fn push(requests: &mut Requests, kind: u8, data: &[u8]) {
+    if !data.is_empty() {
+        let mut bytes = Vec::with_capacity(1 + data.len());
+        bytes.push(kind);
+        bytes.extend_from_slice(data);
+        requests.push_request(bytes.into());
+    }
+}
+
 /// Adds what a system contract gave back. No code or a failed call make the block invalid.
 pub(crate) fn push_call(
     requests: &mut Requests,
@@ -77,13 +87,7 @@ pub(crate) fn push_call(
     match result {
         None => error("there is no code at its address"),
         Some(ExecutionResult::Success { output, .. }) => {
-            let data: Bytes = output.into_data();
-            if !data.is_empty() {
-                let mut bytes = Vec::with_capacity(1 + data.len());
-                bytes.push(contract.kind);
-                bytes.extend_from_slice(&data);
-                requests.push_request(bytes.into());
-            }
+            push(requests, contract.kind, &output.into_data());
             Ok(())
         }
         Some(ExecutionResult::Revert { .. }) => error("its call reverted"),

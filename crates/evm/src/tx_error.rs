@@ -142,6 +142,14 @@ pub enum TxError {
         /// Sender.
         address: Address,
     },
+    /// A native transaction whose last height has passed.
+    #[error("block height {height} is above the timeout height {timeout}")]
+    TimeoutHeight {
+        /// Height of the block.
+        height: u64,
+        /// The last height of a block that may have the transaction.
+        timeout: u64,
+    },
     /// The gas limit is below the intrinsic gas.
     #[error("intrinsic gas too low: have {have}, want {want}")]
     IntrinsicGas {

@@ -125,6 +125,13 @@ pub enum NodeError {
     /// Tracing a transaction that is not on the canonical chain.
     #[error("transaction not found")]
     TransactionNotFound,
+    /// Tracing a native transaction of the canonical chain, which the EVM did not execute as a
+    /// transaction of its own.
+    #[error("cannot trace a native transaction: {hash} came from outside the EVM")]
+    NativeTransaction {
+        /// Its hash.
+        hash: B256,
+    },
     /// A block given in full does not decode.
     #[error("could not decode block: {message}")]
     BlockDecode {
@@ -417,6 +424,7 @@ impl NodeError {
             Self::BlockNotFound { .. } => "block_not_found",
             Self::BeforeFirstBlock { .. } => "evm_not_supported",
             Self::TransactionNotFound => "transaction_not_found",
+            Self::NativeTransaction { .. } => "native_transaction",
             Self::BlockDecode { .. } => "transaction_decode",
             Self::BadBlockNotFound { .. } | Self::BlockHashNotFound { .. } | Self::ParentNotFound { .. } => {
                 "block_not_found"

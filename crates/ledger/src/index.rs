@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `n` number BE 8 | block hash 32 |
 //! | `t` transaction hash 32 | block number BE 8, block hash 32, index in the block BE 4 |
+//! | `x` SHA-256 of a native transaction 32 | as of `t`, with the index among the block's native
+//! transactions |
 //!
 //! `p`, `l`, `m` and `f` are the log index's, `P`, `L`, `M` and `F` the address index's, see
 //! [`crate::posting_index`].
@@ -17,6 +19,9 @@ use hearth_primitives::Height;
 pub const NUMBER: u8 = b'n';
 /// First byte of `transaction -> place` rows.
 pub const TRANSACTION: u8 = b't';
+
+/// First byte of `native transaction -> place` rows.
+pub const NATIVE: u8 = b'x';
 
 /// Where a canonical transaction lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,11 @@ pub fn number_key(number: Height) -> Vec<u8> {
 /// Key of the row of a transaction.
 pub fn transaction_key(hash: &B256) -> Vec<u8> {
     [&[TRANSACTION][..], hash.as_slice()].concat()
+}
+
+/// Key of the row of a native transaction.
+pub fn native_key(hash: &B256) -> Vec<u8> {
+    [&[NATIVE][..], hash.as_slice()].concat()
 }
 
 pub(crate) fn encode_place(place: &TxPlace) -> Vec<u8> {

@@ -97,6 +97,8 @@ pub struct StoredRows {
     pub block: Vec<u8>,
     /// Of its receipts and senders.
     pub receipts: Vec<u8>,
+    /// Of its native sidecar, if it has one.
+    pub sidecar: Option<Vec<u8>>,
 }
 
 impl Ledger {
@@ -175,6 +177,10 @@ impl Ledger {
         if let Some(index) = &self.address_index {
             index.stop();
         }
+    }
+
+    pub(crate) fn kv(&self) -> &FlatKv {
+        &self.kv
     }
 
     /// The tables, as the state store joins them to its commits.
@@ -271,9 +277,9 @@ impl Ledger {
     pub fn rows(&self, hash: &B256) -> Result<Option<StoredRows>, LedgerError> {
         let (block, receipts) =
             (self.tables.blocks.get(hash.as_slice())?, self.tables.receipts.get(hash.as_slice())?);
-        Ok(block
-            .zip(receipts)
-            .map(|(block, receipts)| StoredRows { block: block.to_vec(), receipts: receipts.to_vec() }))
+        let rows = block.zip(receipts).map(|(block, receipts)| (block.to_vec(), receipts.to_vec()));
+        let Some((block, receipts)) = rows else { return Ok(None) };
+        Ok(Some(StoredRows { block, receipts, sidecar: self.sidecar_row(hash)? }))
     }
 
     /// Appends a block that [`Ledger::rows`] gave elsewhere.
@@ -297,6 +303,9 @@ impl Ledger {
         }
         put(&self.tables.blocks, number, hash, &rows.block)?;
         put(&self.tables.receipts, number, hash, &rows.receipts)?;
+        if let Some(sidecar) = &rows.sidecar {
+            self.append_sidecar_row(number, hash, sidecar)?;
+        }
         self.tables.drain()?;
         Ok((block, receipts))
     }
@@ -523,7 +532,7 @@ fn bad_receipts(hash: &B256, why: &'static str) -> LedgerError {
     LedgerError::Undecodable { what: "receipts", hash: *hash, why: why.to_owned() }
 }
 
-fn index_error(error: impl Into<StateError>) -> LedgerError {
+pub(crate) fn index_error(error: impl Into<StateError>) -> LedgerError {
     LedgerError::Index(error.into())
 }
 

@@ -1,9 +1,9 @@
 //! Blocks and receipts of every branch, and the canonical chain's indexes.
 //!
-//! Blocks, receipts and trace capsules are in three littable tables, keyed by `number ‖ hash` with
-//! the hash as a secondary key; a reorganisation never deletes them. Index rows, which are
-//! committed with the state and reverted by its unwind, record which of them are canonical
-//! ([`index`]).
+//! Blocks, receipts, trace capsules, and the native transactions of blocks are in four littable
+//! tables, keyed by `number ‖ hash` with the hash as a secondary key; a reorganisation never deletes
+//! them. Index rows, which are committed with the state and reverted by its unwind, record which of
+//! them are canonical ([`index`]).
 //!
 //! [`posting_index`] records which blocks may have a log, or a call from or to an account.
 //!
@@ -20,6 +20,7 @@ mod error;
 mod found_logs;
 pub mod index;
 mod ledger;
+mod natives;
 mod options;
 pub mod posting_index;
 mod receipts;
@@ -29,5 +30,6 @@ pub use capsule_rows::MAX_CAPSULE_BYTES;
 pub use error::LedgerError;
 pub use found_logs::{FoundLog, FoundLogs};
 pub use ledger::{Ledger, StoredBlock, StoredReceipts, StoredRows};
+pub use natives::{StoredNative, StoredSidecar};
 pub use options::LedgerOptions;
 pub use tables::LedgerTables;

@@ -42,7 +42,7 @@ pub(crate) fn encode(receipts: &[Receipt], senders: &[Address]) -> Vec<u8> {
     out
 }
 
-fn encode_log(out: &mut Vec<u8>, log: &Log) {
+pub(crate) fn encode_log(out: &mut Vec<u8>, log: &Log) {
     out.extend_from_slice(log.address.as_slice());
     out.push(log.topics().len() as u8);
     log.topics().iter().for_each(|topic| out.extend_from_slice(topic.as_slice()));
@@ -119,7 +119,7 @@ pub(crate) fn visit_logs(
     Ok(())
 }
 
-fn decode_logs(row: &mut Reader<'_>) -> Result<Vec<Log>, &'static str> {
+pub(crate) fn decode_logs(row: &mut Reader<'_>) -> Result<Vec<Log>, &'static str> {
     let count = row.varint()? as usize;
     // A log takes at least 22 bytes.
     if count > row.0.len() / 22 {

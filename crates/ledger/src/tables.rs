@@ -1,4 +1,4 @@
-//! The three tables, as the state store joins them to its commits.
+//! The four tables, as the state store joins them to its commits.
 
 use crate::{LedgerError, LedgerOptions};
 use hearth_flatkv::JoinedTables;
@@ -11,15 +11,18 @@ use std::sync::Arc;
 pub(crate) const BLOCKS: &str = "blocks";
 pub(crate) const RECEIPTS: &str = "receipts";
 pub(crate) const CAPSULES: &str = "capsules";
+pub(crate) const NATIVES: &str = "natives";
 /// Level of zstd: most of the gain at a speed that no import feels.
 const COMPRESSION: Compression = Compression::Zstd(1);
 
-/// Blocks, receipts and trace capsules on disk.
+/// Blocks, receipts, trace capsules and native transactions on disk.
 #[derive(Debug)]
 pub struct LedgerTables {
     pub(crate) blocks: Arc<Table>,
     pub(crate) receipts: Arc<Table>,
     pub(crate) capsules: Arc<Table>,
+    /// Absent if a home of an older version, which does not have it yet, is opened for reading.
+    pub(crate) natives: Option<Arc<Table>>,
     /// Whether capsules are written.
     pub(crate) keeps_capsules: bool,
     /// Newest blocks whose capsules are kept; 0: all.
@@ -77,6 +80,10 @@ impl LedgerTables {
                 .map_err(LedgerError::of_opening)
         };
         let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
+        let natives = match table(NATIVES) {
+            Err(LedgerError::Table(LittError::NoSuchTable(_))) => None,
+            natives => Some(natives?),
+        };
         let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);
         let address_index_window = options.address_index.then_some(options.address_index_window_blocks);
         let transient = options.transient;
@@ -84,6 +91,7 @@ impl LedgerTables {
             blocks,
             receipts,
             capsules,
+            natives,
             keeps_capsules,
             capsule_window,
             address_index_window,
@@ -114,44 +122,40 @@ impl LedgerTables {
         if self.transient {
             return Ok(());
         }
-        Ok(self.all().iter().try_for_each(|table| table.drain())?)
+        Ok(self.all().try_for_each(Table::drain)?)
     }
 
     /// The tables in the order of [`JoinedTables::positions`].
-    fn all(&self) -> [&Table; 3] {
+    fn all(&self) -> impl Iterator<Item = &Table> {
         // One that a version before this did not have comes last: a position that is missing is 0.
-        [&self.blocks, &self.receipts, &self.capsules]
+        let tables = [&self.blocks, &self.receipts, &self.capsules].into_iter().chain(&self.natives);
+        tables.map(|table| &**table)
     }
 }
 
 impl JoinedTables for LedgerTables {
     fn verify(&self, positions: &[u64]) -> bool {
-        let tables = self.all();
         let at = |i: usize| positions.get(i).copied().unwrap_or(0);
-        positions.len() <= tables.len()
-            && tables.iter().enumerate().all(|(i, t)| t.verify(at(i)).unwrap_or(false))
+        positions.len() <= self.all().count()
+            && self.all().enumerate().all(|(i, t)| t.verify(at(i)).unwrap_or(false))
     }
 
     fn cut(&self, positions: &[u64]) -> Result<(), StateError> {
-        let tables = self.all();
-        if positions.len() > tables.len() {
-            return Err(StateError::Store(format!(
-                "{} positions for {} tables",
-                positions.len(),
-                tables.len()
-            )));
+        let tables = self.all().count();
+        if positions.len() > tables {
+            return Err(StateError::Store(format!("{} positions for {tables} tables", positions.len())));
         }
         let at = |i: usize| positions.get(i).copied().unwrap_or(0);
-        tables.iter().enumerate().try_for_each(|(i, t)| t.cut(at(i))).map_err(store)
+        self.all().enumerate().try_for_each(|(i, t)| t.cut(at(i))).map_err(store)
     }
 
     fn sync(&self) -> Result<(), StateError> {
-        flush_together(&self.all()).map_err(store)
+        flush_together(&self.all().collect::<Vec<_>>()).map_err(store)
     }
 
     fn positions(&self) -> Vec<u64> {
         // They have one shard each, so they have positions.
-        self.all().iter().map(|t| t.position().unwrap_or_default()).collect()
+        self.all().map(|t| t.position().unwrap_or_default()).collect()
     }
 }
 

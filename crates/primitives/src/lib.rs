@@ -15,7 +15,7 @@ mod waits;
 pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use fair_queue::FairQueue;
-pub use native::{NativeOutcome, NativeTransaction};
+pub use native::{NATIVE_FAILED, NATIVE_OUT_OF_GAS, NativeOutcome, NativeSidecar, NativeTransaction};
 pub use origin::Origin;
 pub use state::{BlockHashes, RootTracker, SharedError, StateError, StateReader};
 pub use waits::OriginWaits;
@@ -94,6 +94,13 @@ pub struct BlockOutput {
     pub writes: Vec<Changeset>,
     /// Values at the start of the block of everything that execution looked at.
     pub reads: ReadSet,
+    /// The native transactions and the evidence that were executed.
+    pub sidecar: NativeSidecar,
+    /// The outcome of each native transaction, in order.
+    pub native_outcomes: Vec<NativeOutcome>,
+    /// The withdrawals that the block must have (EIP-4895), on chains whose staking contract
+    /// determines them.
+    pub withdrawals: Option<Vec<alloy_eips::eip4895::Withdrawal>>,
 }
 
 /// The values at the start of a block of everything that its execution read; unsorted, without

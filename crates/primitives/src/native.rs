@@ -50,3 +50,33 @@ impl NativeOutcome {
         self.code == 0
     }
 }
+
+/// The native part of a block under CometBFT: native transactions and evidence. No header and no
+/// body of Ethereum has it, so it is stored separately.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NativeSidecar {
+    /// Native transactions, in the order of their execution: all before the first Ethereum
+    /// transaction.
+    pub natives: Vec<NativeTransaction>,
+    /// Validators that misbehaved, as the staking contract takes them: for each the kind (1 byte),
+    /// the consensus address (20), and the height of the infraction (8, big-endian).
+    pub misbehavior: Bytes,
+}
+
+impl NativeSidecar {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.natives.is_empty() && self.misbehavior.is_empty()
+    }
+
+    /// Hashes of the native transactions, in order.
+    pub fn hashes(&self) -> impl Iterator<Item = B256> {
+        self.natives.iter().map(|native| native.hash)
+    }
+}
+
+/// Code of a native transaction whose call was reverted or halted.
+pub const NATIVE_FAILED: u32 = 3;
+
+/// Code of a native transaction that ran out of gas (the Cosmos SDK's `ErrOutOfGas`).
+pub const NATIVE_OUT_OF_GAS: u32 = 11;

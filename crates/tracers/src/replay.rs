@@ -11,7 +11,9 @@ use alloy_primitives::{Address, B256};
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, ChainSpec, EvmContext, ExecuteError, TxStatus, recover_senders,
 };
-use hearth_primitives::{Block, BlockHashes, CapsuleState, StateReader, TraceCapsule, Transaction};
+use hearth_primitives::{
+    Block, BlockHashes, CapsuleState, NativeSidecar, StateReader, TraceCapsule, Transaction,
+};
 use revm::Inspector;
 use std::borrow::Cow;
 
@@ -47,8 +49,22 @@ impl<'a> BlockReplay<'a> {
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Result<Self, TraceError> {
+        Self::with_sidecar(spec, block, senders, NativeSidecar::default(), (state, hashes))
+    }
+
+    /// Same as [`Self::new`], of a block with a native sidecar.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_sidecar(
+        spec: &'a ChainSpec,
+        block: &'a Block,
+        senders: Option<&'a [Address]>,
+        sidecar: NativeSidecar,
+        (state, hashes): (&'a dyn StateReader, &'a dyn BlockHashes),
+    ) -> Result<Self, TraceError> {
         let mut replay = Self::at_start(spec, block, senders, state, hashes)?;
-        replay.executor.begin().map_err(replay_error)?;
+        replay.executor.begin_with_sidecar(sidecar).map_err(replay_error)?;
         Ok(replay.with_block_hash(block.header.hash_slow()))
     }
 

@@ -12,7 +12,7 @@ use crate::{
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
 use hearth_evm::{BlockEnvironment, recover_senders};
-use hearth_home::{ByteSender, LookbackPolicy, NodeError, TraceOrigin, workers::guarded};
+use hearth_home::{ByteSender, Home, LookbackPolicy, NodeError, TraceOrigin, workers::guarded};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
@@ -69,7 +69,7 @@ impl Traces {
             TraceSubject::Transaction(hash) => {
                 let found = home.chain().ledger().transaction(hash)?;
                 let Some((block, index)) = found else {
-                    return unknown(plan, NodeError::TransactionNotFound, &mut sender);
+                    return unknown(plan, no_transaction(home, hash), &mut sender);
                 };
                 if plan.tracer == TracerPlan::Steps(StepsPlan::Index) {
                     return steps::index_of_transaction(self, (&block, index), plan, &limits, &mut sender);
@@ -278,6 +278,15 @@ fn unknown(plan: &TracePlan, error: NodeError, sender: &mut ByteSender) -> Resul
 
 fn write(sender: &mut ByteSender, bytes: &[u8]) -> Result<(), NodeError> {
     Sink::write(sender, bytes).map_err(|_| NodeError::Cancelled)
+}
+
+/// The error of a trace of a transaction that no block has.
+pub fn no_transaction(home: &Home, hash: &B256) -> NodeError {
+    match home.chain().ledger().native_place(hash) {
+        Ok(Some(_)) => NodeError::NativeTransaction { hash: *hash },
+        Ok(None) => NodeError::TransactionNotFound,
+        Err(error) => error.into(),
+    }
 }
 
 /// Block 0 has no parent to execute on.

@@ -6,11 +6,11 @@ use crate::trace::trace_error;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
 use hearth_flatkv::StateView;
-use hearth_home::{Home, LookbackPolicy, NodeError, TraceOrigin, TraceSource};
+use hearth_home::{Home, LookbackPolicy, NodeError, TraceOrigin, TraceSource, chain_error};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{
-    Account, Block, BlockHashes, CapsuleState, Header, Height, StateError, StateReader, TraceCapsule,
-    Transaction,
+    Account, Block, BlockHashes, CapsuleState, Header, Height, NativeSidecar, StateError, StateReader,
+    TraceCapsule, Transaction,
 };
 use hearth_tracers::{BlockReplay, TraceError};
 use std::sync::{
@@ -24,6 +24,8 @@ pub struct Source<'a> {
     state: &'a dyn StateReader,
     hashes: &'a dyn BlockHashes,
     capsule: Option<CapsuleState<'a>>,
+    /// The native sidecar of the block, if there is no capsule.
+    sidecar: &'a NativeSidecar,
 }
 
 impl<'a> Source<'a> {
@@ -60,7 +62,10 @@ impl<'a> Source<'a> {
                 let capsule = start.capsule();
                 BlockReplay::from_capsule(spec, (block, hash), senders, capsule, self.state, self.hashes)
             }
-            None => BlockReplay::new(spec, block, senders, self.state, self.hashes),
+            None => {
+                let sidecar = self.sidecar.clone();
+                BlockReplay::with_sidecar(spec, block, senders, sidecar, (self.state, self.hashes))
+            }
         }
     }
 
@@ -87,7 +92,7 @@ impl<'a> Source<'a> {
                 .try_for_each(|step| executor.apply_capsule(capsule, step))
                 .map_err(|error| failed(&error));
         }
-        executor.begin().map_err(|error| failed(&error))?;
+        executor.begin_with_sidecar(self.sidecar.clone()).map_err(|error| failed(&error))?;
         for (tx, sender) in transactions.take(index) {
             if should_stop() {
                 return Err(TraceError::Cancelled);
@@ -228,7 +233,9 @@ impl Traces {
         }
         self.home().check_lookback(height, reach)?;
         let state = self.home().replay_state(header)?;
-        let done = run(Source { state: &*state, hashes: chain.ledger().as_ref(), capsule: None });
+        let sidecar = chain.sidecar(&hash).map_err(|error| chain_error(&self.home().config().home, error))?;
+        let hashes = chain.ledger().as_ref();
+        let done = run(Source { state: &*state, hashes, capsule: None, sidecar: &sidecar });
         if damaged && done.is_ok() {
             // The answer does not depend on the capsule: if it cannot be made now, the next trace
             // tries again.
@@ -251,7 +258,9 @@ impl Traces {
     ) -> Result<T, NodeError> {
         let (beneath, outside) = (LazyParentState::new(self.home(), header, reach), AtomicU64::new(0));
         let state = CapsuleState::new(capsule, &beneath, &beneath, &beneath, &outside);
-        let done = run(Source { state: &state, hashes: &state, capsule: Some(state) });
+        let sidecar = NativeSidecar::default();
+        let source = Source { state: &state, hashes: &state, capsule: Some(state), sidecar: &sidecar };
+        let done = run(source);
         self.capsules().metrics.outside_reads.add(outside.load(Ordering::Relaxed));
         done.map_err(|error| beneath.refusal().unwrap_or(error))
     }

@@ -9,7 +9,7 @@ import { HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsOf, writeSettingsF
 import { inputFile, runJob, STOPPED_EXIT } from './job.ts'
 
 /** Flags that go with --cometbft alone. */
-const OF_COMETBFT = [...Object.keys(NETWORK_FLAGS), 'join', 'trust-height', 'trust-hash']
+const OF_COMETBFT = [...Object.keys(NETWORK_FLAGS), 'operator', 'join', 'trust-height', 'trust-hash']
 
 export const init: Command = {
   name: 'init',
@@ -24,6 +24,10 @@ export const init: Command = {
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' },
     cometbft: { doc: 'The chain runs under CometBFT. Without --genesis it is a new one with the rules of Osaka.' },
     ...NETWORK_FLAGS,
+    operator: {
+      value: 'ADDRESS',
+      doc: 'Account of the new validator: it owns the first stake and gets the fees. Default: the address of the consensus key, which no account key controls.',
+    },
     join: { value: 'URL[,URL…]', doc: 'Join the network of a node, by the RPC of its CometBFT, such as http://203.0.113.5:26657.' },
     'trust-height': {
       value: 'H',

@@ -5,11 +5,15 @@ import {
   DEFAULT_CHAIN_ID,
   developmentGenesis,
   type EthGenesis,
+  factsOf,
   parseGenesis,
   underCometbft,
   withFunds,
+  withStaking,
 } from '../../consensus/eth-genesis.ts'
-import { devAccounts } from '../../core/native.ts'
+import { type GenesisValidator, POWER } from '../../consensus/genesis.ts'
+import { validatorAddress } from '../../consensus/keys.ts'
+import { devAccounts, stakingAccount } from '../../core/native.ts'
 import { weiOf } from '../../node/core-fields.ts'
 import { type Flag, type Parsed, UsageError } from '../args.ts'
 import { inputFile } from '../commands/job.ts'
@@ -52,3 +56,29 @@ export function genesisOf(parsed: Parsed, settings: Settings, now: number): EthG
     devAccounts(settings['dev.mnemonic'], count).map(({ address }) => ({ address, balance })),
   )
 }
+
+/** Unbonding time of a new network, 21 days, and of one for tests on this machine; in seconds. */
+export const [UNBONDING_SECONDS, TESTNET_UNBONDING_SECONDS] = [1_814_400, 60]
+
+/**
+ * The genesis with the staking contract and its first validators. Their operators are the addresses
+ * of their consensus keys, for which no account key exists, unless `operator` names one.
+ */
+export const stakedGenesis = (
+  genesis: EthGenesis,
+  validators: readonly GenesisValidator[],
+  unbondingSeconds: number,
+  operator?: string,
+): EthGenesis =>
+  withStaking(genesis, () =>
+    stakingAccount({
+      validators: validators.map(({ name, key }) => ({
+        operator: operator ?? `0x${validatorAddress(key).toLowerCase()}`,
+        key: `0x${key.publicKey.toString('hex')}`,
+        power: POWER,
+        moniker: name,
+      })),
+      unbondingSeconds,
+      time: factsOf(genesis).time,
+    }),
+  )

@@ -10,14 +10,14 @@ import { settingsFile } from '../../node/settings-file.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { STOPPED_EXIT } from '../commands/job.ts'
-import { genesisOf, numberFlag } from './flags.ts'
+import { genesisOf, numberFlag, stakedGenesis, UNBONDING_SECONDS } from './flags.ts'
 import { checkNew, makeNetworkHome, type NewHome, newNodeKeys } from './make-home.ts'
 
 /** Flags that only make sense together with another one. */
 const NEEDS: Readonly<Record<string, string>> = { 'trust-height': 'join', 'trust-hash': 'join' }
 
 /** Flags that describe a new network. */
-const OF_NEW = ['genesis', 'chain-id', 'dev-accounts']
+const OF_NEW = ['genesis', 'chain-id', 'dev-accounts', 'operator']
 
 function stateSyncOf(parsed: Parsed, servers: readonly string[]): StateSync | undefined {
   const trustHeight = numberFlag(parsed, 'trust-height', 1, Number.MAX_SAFE_INTEGER)
@@ -44,8 +44,13 @@ function beginning(parsed: Parsed, home: string, settings: Settings): NewHome {
   const missing = Object.entries(NEEDS).find(([name]) => parsed.flags.has(name))
   if (missing !== undefined) throw new UsageError(`--${missing[0]} goes with --${missing[1]}`)
   const now = Date.now()
-  const [appState, keys] = [genesisOf(parsed, settings, now), newNodeKeys()]
-  const genesis = genesisFile(appState, [{ name: 'node0', key: keys.validatorKey }], now)
+  const operator = parsed.flags.get('operator')
+  if (operator !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(operator))
+    throw new UsageError(`--operator takes an address, not ${JSON.stringify(operator)}`)
+  const keys = newNodeKeys()
+  const validators = [{ name: 'node0', key: keys.validatorKey }]
+  const appState = stakedGenesis(genesisOf(parsed, settings, now), validators, UNBONDING_SECONDS, operator)
+  const genesis = genesisFile(appState, validators, now)
   const options = { moniker: 'node0', peers: [], local: false, exchangesPeers: true }
   return { home, keys, options, appState, genesis, values: {} }
 }

@@ -8,7 +8,7 @@ import { basePortMax, PORT_NAMES, PORT_SETTINGS, type TestnetNode, testnetNodes 
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { settingsOf } from '../home.ts'
-import { genesisOf, numberFlag } from './flags.ts'
+import { genesisOf, numberFlag, stakedGenesis, TESTNET_UNBONDING_SECONDS } from './flags.ts'
 import { chainSource } from './from-home.ts'
 import { makeNetworkHome, type NodeKeys, newNodeKeys } from './make-home.ts'
 
@@ -48,10 +48,11 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 })
   const source = await chainSource(parsed, dir, settings, terminal)
   if (source === 'stopped') return false
-  const appState = source?.appState ?? genesisOf(parsed, settings, now)
   const nodes = testnetNodes(validators, followers, first).map((node): KeyedNode => ({ ...node, keys: newNodeKeys() }))
   const voting = nodes.filter(({ role }) => role === 'validator').map(({ name, keys }) => ({ name, key: keys.validatorKey }))
-  const genesis = genesisFile(appState, voting, now, source?.head)
+  // A chain that has blocks already keeps its genesis.
+  const appState = source?.appState ?? stakedGenesis(genesisOf(parsed, settings, now), voting, TESTNET_UNBONDING_SECONDS)
+  const genesis = genesisFile(appState, voting, now, source?.head, TESTNET_UNBONDING_SECONDS)
   const homeOf = ({ name }: TestnetNode): string => path.join(dir, name)
   let isDone = false
   try {

@@ -72,7 +72,13 @@ impl Chain {
             let _no_change_meanwhile = self.working.lock();
             (self.kv.latest().ok_or(FlatKvError::Empty)?, self.kv.trie()?)
         };
-        let draft = match self.draft(header, &attributes.withdrawals, &state, source)? {
+        let draft = match self.draft_with_evidence(
+            header,
+            &attributes.withdrawals,
+            attributes.misbehavior.clone(),
+            &state,
+            source,
+        )? {
             Ok(draft) => draft,
             Err(left_out) => return Ok(Err(left_out)),
         };

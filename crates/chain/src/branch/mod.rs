@@ -14,7 +14,7 @@ pub use candidate::Candidate;
 pub use finality::{Finality, FinalityTag, Mark};
 pub use overlaid::OverlaidState;
 
-use crate::insert::Working;
+use crate::insert::{Executed, Working};
 use crate::{Chain, ChainError, Prepared};
 use alloy_primitives::{B256, U256};
 use hearth_evm::{BlockEnvironment, BlockError, Fork, recover_senders, validate_header, validate_merge};
@@ -251,7 +251,9 @@ impl Chain {
             fork_height: branch.fork_height,
             branch: branch.blocks.iter().map(|block| (block.header().number, block.hash)).collect(),
         };
-        let output = self.run_block(block, &recovered, &*state, &hashes, roots.tracker()).map_err(refused)?;
+        let sidecar = self.sidecar(hash)?;
+        let given = Executed { block, senders: &recovered, sidecar };
+        let output = self.run_block(given, &*state, &hashes, roots.tracker()).map_err(refused)?;
         let trie = roots.into_update()?;
         Ok((parent_difficulty.saturating_add(header.difficulty), output, trie))
     }

@@ -58,7 +58,8 @@ impl Chain {
         let capsule = TraceCapsule::of(output).map(Arc::new);
         let append = || self.append(block, *hash, *total_difficulty, output, capsule.as_deref(), &[]);
         let prepare = || {
-            let index = self.ledger.index_rows(block, *hash, &output.receipts, capsule.as_deref());
+            let mut index = self.ledger.index_rows(block, *hash, &output.receipts, capsule.as_deref());
+            index.extend(self.ledger.native_index_rows(block.header.number, *hash, output.sidecar.hashes()));
             self.kv.prepare(Commit {
                 height: block.header.number,
                 hash: *hash,

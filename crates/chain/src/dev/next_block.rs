@@ -42,6 +42,7 @@ impl NextBlock {
             timestamp: self.clock.peek(parent.timestamp),
             beneficiary: self.coinbase,
             gas_limit: self.gas_limit.unwrap_or(parent.gas_limit),
+            misbehavior: alloy_primitives::Bytes::new(),
             prev_randao: self.prev_randao.unwrap_or_else(|| keccak256(&draw)),
             extra_data: chain
                 .spec()

@@ -64,6 +64,13 @@ pub enum LedgerFinding {
         /// How many blocks are not found by all of their accounts.
         blocks: u64,
     },
+    /// The native sidecar of a block does not read.
+    Natives {
+        /// Height of the block.
+        number: Height,
+        /// Its hash.
+        hash: B256,
+    },
     /// Rows of the address index that do not read.
     AddressIndexUnreadable {
         /// Lowest height that is concerned.
@@ -95,6 +102,7 @@ impl LedgerFinding {
             Self::Transaction { .. } => "transaction",
             Self::Receipts { .. } => "receipts",
             Self::Capsule { .. } => "capsule",
+            Self::Natives { .. } => "natives",
             Self::AddressIndex { .. } | Self::AddressIndexUnreadable { .. } => "address_index",
             Self::Unreadable { .. } => "unreadable_block",
         }
@@ -110,6 +118,8 @@ impl LedgerFinding {
             Self::AddressIndex { .. } | Self::AddressIndexUnreadable { in_store: false, .. } => {
                 Some("hearth db reindex")
             }
+            // The bytes of native transactions are in CometBFT's blocks alone.
+            Self::Natives { .. } => Some("hearth db rollback --to HEIGHT"),
             Self::NoHash { .. } | Self::OtherBlock { .. } | Self::Transaction { .. } => None,
         }
     }
@@ -134,6 +144,9 @@ impl fmt::Display for LedgerFinding {
             }
             Self::Capsule { number, hash } => {
                 write!(f, "the trace capsule of block {number} ({hash}) does not read")
+            }
+            Self::Natives { number, hash } => {
+                write!(f, "the native transactions of block {number} ({hash}) do not read")
             }
             Self::AddressIndex { from, to, blocks } => {
                 write!(f, "the address index leaves out {blocks} of blocks {from} to {to}")
@@ -254,6 +267,20 @@ impl Reading {
         }
         if ledger.capsule(&hash).is_err() {
             found.push(LedgerFinding::Capsule { number, hash });
+        }
+        let Ok(sidecar) = ledger.sidecar(&hash) else {
+            found.push(LedgerFinding::Natives { number, hash });
+            return Ok(found);
+        };
+        for (index, native) in sidecar.natives.iter().enumerate() {
+            report.transactions += 1;
+            let transaction = hearth_cosmos::sha256(&native.bytes);
+            let right = ledger.native_place(&transaction)?.is_some_and(|place| {
+                (place.number, place.hash, place.index as usize) == (number, hash, index)
+            });
+            if !right {
+                found.push(LedgerFinding::Transaction { number, hash: transaction });
+            }
         }
         Ok(found)
     }

@@ -269,6 +269,7 @@ impl Chain {
             let with_roots = env.fork < Fork::Byzantium && self.kv().has_trie();
             let mut trie = if with_roots { Some(self.trie_after(number - 1)?) } else { None };
             let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger).on_partial_state();
+            let executor = executor.with_sidecar(self.sidecar(hash)?);
             let roots = trie.as_mut().map(|trie| trie as &mut dyn RootTracker);
             let output = executor.run(&block.block, &senders, roots).map_err(refused)?;
             check_output(&self.spec, header, &output).map_err(refused)?;

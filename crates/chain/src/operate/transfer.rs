@@ -22,6 +22,8 @@ const CHAIN: &str = "chain.json";
 const GENESIS: &str = "genesis.json";
 const BLOCK: &str = "block";
 const RECEIPTS: &str = "receipts";
+/// The native sidecar of the block; absent if it has none.
+const NATIVES: &str = "natives";
 const ANCESTORS: &str = "ancestors";
 /// The number of block hashes in the stream: those that BLOCKHASH can read.
 const ANCESTOR_HASHES: u64 = 256;
@@ -73,6 +75,7 @@ impl Reading {
         if let Some(rows) = hash.map(|hash| self.ledger().rows(&hash)).transpose()?.flatten() {
             all.push((BLOCK.to_owned(), rows.block));
             all.push((RECEIPTS.to_owned(), rows.receipts));
+            all.extend(rows.sidecar.map(|row| (NATIVES.to_owned(), row)));
         }
         let mut ancestors = Vec::new();
         for number in height.saturating_sub(ANCESTOR_HASHES)..height {
@@ -162,7 +165,8 @@ impl Attachments {
         }
         let rows = match (source.attachment(BLOCK), source.attachment(RECEIPTS)) {
             (Some(block), Some(receipts)) => {
-                Some(StoredRows { block: block.to_vec(), receipts: receipts.to_vec() })
+                let sidecar = source.attachment(NATIVES).map(<[u8]>::to_vec);
+                Some(StoredRows { block: block.to_vec(), receipts: receipts.to_vec(), sidecar })
             }
             _ => None,
         };
@@ -196,7 +200,11 @@ impl Attachments {
                 if mpt && block.block.header.state_root != self.head.commitment {
                     return Err(bad("its block has another state root than its state"));
                 }
-                index.extend(ledger.index_rows(&block.block, self.head.hash, &receipts.receipts, None));
+                let (number, hash) = (self.head.height, self.head.hash);
+                index.extend(ledger.index_rows(&block.block, hash, &receipts.receipts, None));
+                let natives = ledger.sidecar(&hash)?.natives;
+                let hashes = natives.iter().map(|native| hearth_cosmos::sha256(&native.bytes));
+                index.extend(ledger.native_index_rows(number, hash, hashes));
             }
             None => index.push(row(self.head.height, &self.head.hash)),
         }

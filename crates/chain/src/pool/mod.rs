@@ -18,7 +18,7 @@ pub use error::PoolError;
 pub use order::{BestFirst, Order};
 pub use returned::PoolKeeper;
 pub(crate) use returned::put_back;
-pub use validate::{MAX_BLOB_TX_BYTES, intrinsic_gas};
+pub use validate::{MAX_BLOB_TX_BYTES, call_gas, intrinsic_gas};
 
 use alloy_primitives::{Address, B256, U256};
 use hearth_evm::ChainSpec;

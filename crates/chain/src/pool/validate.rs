@@ -170,6 +170,14 @@ pub fn intrinsic_gas(tx: &PooledTransaction, fork: Fork) -> u64 {
     gas + tx.authorization_list().map_or(0, |list| list.len() as u64 * 25_000)
 }
 
+/// Gas that a call with this input costs before its first instruction, or at least altogether, from
+/// Prague on.
+pub fn call_gas(input: &[u8]) -> u64 {
+    let zeros = input.iter().filter(|byte| **byte == 0).count() as u64;
+    let others = input.len() as u64 - zeros;
+    (21_000 + zeros * 4 + others * 16).max(floor_gas(input))
+}
+
 /// The least gas that data costs (EIP-7623).
 fn floor_gas(input: &[u8]) -> u64 {
     let zeros = input.iter().filter(|byte| **byte == 0).count() as u64;

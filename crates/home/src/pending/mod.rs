@@ -101,6 +101,7 @@ impl Home {
                 let attributes = BlockAttributes {
                     timestamp: now.max(header.timestamp + 1),
                     gas_limit: self.next_gas_limit(header),
+                    misbehavior: alloy_primitives::Bytes::new(),
                     ..BlockAttributes::default()
                 };
                 chain.header_after(header, &attributes)

@@ -132,6 +132,64 @@ impl Comet {
         comet
     }
 
+    /// As [`Self::begin`], of a network that begins with these validators: their ed25519 keys and
+    /// powers.
+    pub fn begin_network(number: u8, genesis: &str, validators: &[(B256, u64)]) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        Node::init(home.path(), genesis).expect("a home");
+        let snapshots = Snapshots { snapshot_interval_blocks: 0, state_sync: false, retain_blocks: 0 };
+        let (node, address) = (open(&home, snapshots), vec![number; 20]);
+        let connections = connect(&home);
+        let (store, app_hashes) = Default::default();
+        let mut comet = Self { address, node, snapshots, connections, home, store, state: 0, app_hashes };
+        comet.init_network(genesis, validators).expect("the same validators");
+        comet
+    }
+
+    /// InitChain with validators.
+    pub fn init_network(
+        &mut self,
+        genesis: &str,
+        validators: &[(B256, u64)],
+    ) -> Result<pb::ResponseInitChain, String> {
+        let update = |(key, power): &(B256, u64)| pb::ValidatorUpdate {
+            pub_key: Some(hearth_abci::crypto::PublicKey {
+                sum: Some(hearth_abci::crypto::public_key::Sum::Ed25519(key.to_vec())),
+            }),
+            power: *power as i64,
+        };
+        let validators = validators.iter().map(update).collect();
+        let request = init_chain_request(genesis, "hearth-31337", 30_000_000);
+        call!(self, CONSENSUS, InitChain, pb::RequestInitChain { validators, ..request })
+    }
+
+    /// ABCI Query at the head.
+    pub fn query(&mut self, path: &str, data: Vec<u8>) -> pb::ResponseQuery {
+        let request = pb::RequestQuery { path: path.to_owned(), data: data.into(), ..Default::default() };
+        call!(self, QUERY, Query, request).expect("answers")
+    }
+
+    /// FinalizeBlock and Commit of a block with evidence that validators signed twice at a height.
+    pub fn decide_with_evidence(
+        &mut self,
+        block: &Decided,
+        of: &[([u8; 20], i64)],
+    ) -> pb::ResponseFinalizeBlock {
+        let evidence = |(address, height): &([u8; 20], i64)| pb::Misbehavior {
+            r#type: pb::MisbehaviorType::DuplicateVote as i32,
+            validator: Some(pb::Validator { address: address.to_vec().into(), power: 1 }),
+            height: *height,
+            ..Default::default()
+        };
+        let request = pb::RequestFinalizeBlock {
+            misbehavior: of.iter().map(evidence).collect(),
+            ..finalize_request(block)
+        };
+        let answer = call!(self, CONSENSUS, FinalizeBlock, request).expect("executes");
+        self.commit().expect("commits");
+        answer
+    }
+
     fn call(&mut self, on: usize, request: request::Value) -> response::Value {
         self.connections[on].send(request);
         self.connections[on].receive()
@@ -227,15 +285,7 @@ impl Comet {
     }
 
     pub fn finalize(&mut self, block: &Decided) -> Result<pb::ResponseFinalizeBlock, String> {
-        let request = pb::RequestFinalizeBlock {
-            txs: block.txs.iter().map(|tx| tx.clone().into()).collect(),
-            hash: block.hash().to_vec().into(),
-            height: block.height,
-            time: Some(block.time),
-            proposer_address: block.proposer.clone().into(),
-            ..Default::default()
-        };
-        call!(self, CONSENSUS, FinalizeBlock, request)
+        call!(self, CONSENSUS, FinalizeBlock, finalize_request(block))
     }
 
     pub fn commit(&mut self) -> Result<i64, String> {
@@ -298,6 +348,17 @@ impl Comet {
         };
         let request = Request::from_json(text.as_bytes()).expect("a request");
         serde_json::from_slice(&answer(&self.node, request).expect("answers")).expect("JSON")
+    }
+}
+
+fn finalize_request(block: &Decided) -> pb::RequestFinalizeBlock {
+    pb::RequestFinalizeBlock {
+        txs: block.txs.iter().map(|tx| tx.clone().into()).collect(),
+        hash: block.hash().to_vec().into(),
+        height: block.height,
+        time: Some(block.time),
+        proposer_address: block.proposer.clone().into(),
+        ..Default::default()
     }
 }
 

@@ -31,8 +31,13 @@ pub fn open() -> (tempfile::TempDir, Arc<Node>) {
     (home, node)
 }
 
-fn key(who: usize) -> SigningKey {
+pub fn key(who: usize) -> SigningKey {
     SigningKey::from_slice(dev_accounts()[who].private_key.as_slice()).expect("a key")
+}
+
+/// The address of an account that signs.
+pub fn sender_of(who: usize) -> Address {
+    dev_accounts()[who].address
 }
 
 fn sign_hash(who: usize, hash: B256) -> Signature {

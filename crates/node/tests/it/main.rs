@@ -16,6 +16,7 @@ mod forks;
 mod inbox;
 mod lifecycle;
 mod limits;
+mod natives;
 mod rendering;
 mod replay;
 mod rpc_compat;

@@ -47,7 +47,14 @@ pub fn write_log(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: u64
 
 /// As [`write_log`]; `removed`: its block left the chain.
 pub fn write_log_as(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: u64, removed: bool) {
-    w.begin_object().key("address").address(&log.address);
+    w.begin_object();
+    log_members(w, log, place, index, removed);
+    w.end_object();
+}
+
+/// Writes the members of a log's object.
+pub fn log_members(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: u64, removed: bool) {
+    w.key("address").address(&log.address);
     w.key("topics").begin_array();
     log.topics().iter().for_each(|topic| {
         w.hash(topic);
@@ -60,7 +67,7 @@ pub fn write_log_as(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: 
     w.key("blockHash").hash(place.block_hash);
     w.key("blockTimestamp").quantity(place.timestamp);
     w.key("logIndex").quantity(index);
-    w.key("removed").bool(removed).end_object();
+    w.key("removed").bool(removed);
 }
 
 /// Writes a receipt.

@@ -64,6 +64,7 @@ fn attributes(home: &Home, asked: &Asked, parent: &Header) -> Result<BlockAttrib
         withdrawals: given.withdrawals.clone().unwrap_or_default(),
         extra_data,
         gas_limit: home.next_gas_limit(parent),
+        misbehavior: alloy_primitives::Bytes::new(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Queries of the Cosmos SDK's clients, and names of accounts and transactions there.
 
-use super::{Answer, null, short};
+use super::{Answer, native, null, short};
 use crate::request::CosmosRequest;
 use alloy_eips::eip2718::Encodable2718 as _;
 use alloy_primitives::hex;
@@ -14,6 +14,11 @@ pub(super) fn answer(home: &Home, request: CosmosRequest) -> Answer {
         }
         CosmosRequest::CosmosRest { query, params, height } => {
             in_json(&home.cosmos_query(&query, Input::Params(&params), height)?)
+        }
+        CosmosRequest::NativeReceipt { hash } => native::receipt(home, &hash),
+        CosmosRequest::IsNative { hash } => {
+            let is_native = home.chain().ledger().native_place(&hash)?.is_some();
+            short(|w| w.bool(is_native))
         }
         CosmosRequest::CosmosTxOf { hash } => {
             let Some((block, index)) = home.chain().ledger().transaction(&hash)? else { return null() };

@@ -26,10 +26,15 @@ pub(super) fn of_block(home: &Home, block: BlockRef) -> Answer {
 }
 
 pub(super) fn of_transaction(home: &Home, hash: &B256) -> Answer {
+    of_transaction_behind(home, hash, 0, 0)
+}
+
+/// As [`of_transaction`], where so many transactions and logs stand before the block's first ones.
+pub(super) fn of_transaction_behind(home: &Home, hash: &B256, transactions: u64, logs: u64) -> Answer {
     let Some((block, index)) = home.chain().ledger().transaction(hash)? else { return null() };
     let stored = home.receipts_of(&block)?;
     check_length(&block, stored.receipts.len())?;
-    let mut cursor = Cursor::default();
+    let mut cursor = Cursor { transactions, logs, ..Cursor::default() };
     (0..index).for_each(|before| cursor.pass(&stored, before));
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
     write_one(home, &mut writer, &block, &stored, index, &cursor, |_| {})?;
@@ -59,6 +64,8 @@ pub(super) fn timed(home: &Home, block: &StoredBlock, places: &[usize]) -> Resul
 /// What the receipts before one add up to.
 #[derive(Default)]
 struct Cursor {
+    /// Transactions before the block's first one.
+    transactions: u64,
     gas: u64,
     logs: u64,
 }
@@ -88,7 +95,7 @@ fn write_one(
         number: header.number,
         timestamp: header.timestamp,
         tx_hash: block.tx_hashes.get(index).ok_or_else(missing)?,
-        tx_index: index as u64,
+        tx_index: before.transactions + index as u64,
     };
     let at = ReceiptPlace {
         place,

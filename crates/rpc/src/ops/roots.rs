@@ -4,7 +4,7 @@
 use super::Answer;
 use alloy_primitives::B256;
 use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
-use hearth_home::{Home, JsonWriter, NodeError};
+use hearth_home::{Home, JsonWriter, NodeError, chain_error};
 use hearth_primitives::RootTracker as _;
 use hearth_traces::check_traceable;
 use std::sync::atomic::Ordering;
@@ -51,7 +51,8 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     let senders = recover_senders(chain.spec(), &environment, transactions)
         .map_err(|error| failed(error.to_string()))?;
     let mut executor = BlockExecutor::new(chain.spec(), environment, &state, chain.ledger().as_ref());
-    executor.begin().map_err(|error| failed(error.to_string()))?;
+    let sidecar = chain.sidecar(hash).map_err(|error| chain_error(&home.config().home, error))?;
+    executor.begin_with_sidecar(sidecar).map_err(|error| failed(error.to_string()))?;
     if let Some(changes) = executor.writes().last() {
         trie.apply(changes)?;
     }

@@ -62,8 +62,13 @@ pub(super) fn check_limits(home: &Home, transaction: &PooledTransaction) -> Resu
 }
 
 /// Who signed a transaction, or `null`: the request itself says what is wrong with it.
-pub(super) fn sender_of(bytes: &[u8]) -> Answer {
-    let sender = decode_transaction(bytes).ok().and_then(|transaction| transaction.recover_signer().ok());
+pub(super) fn sender_of(bytes: &[u8], chain_id: u64) -> Answer {
+    let sender = if hearth_cosmos::is_native(bytes) {
+        let decoded = hearth_cosmos::decode(bytes, &hearth_cosmos::chain_id(chain_id));
+        decoded.ok().map(|decoded| decoded.transaction.sender)
+    } else {
+        decode_transaction(bytes).ok().and_then(|transaction| transaction.recover_signer().ok())
+    };
     short(|w| match &sender {
         Some(address) => w.address(address),
         None => w.null(),
@@ -81,7 +86,7 @@ mod tests {
     use alloy_primitives::hex;
 
     fn sender(raw: &[u8]) -> String {
-        String::from_utf8(sender_of(raw).expect("an answer")).expect("JSON")
+        String::from_utf8(sender_of(raw, 1).expect("an answer")).expect("JSON")
     }
 
     #[test]

@@ -32,6 +32,17 @@ pub enum CosmosRequest {
         #[serde(default)]
         height: Option<u64>,
     },
+    /// The receipt of a native transaction that succeeded, or of an Ethereum one with the indices
+    /// of the whole block; or `null`.
+    NativeReceipt {
+        /// The hash of the transaction.
+        hash: B256,
+    },
+    /// Whether a native transaction of the canonical chain has this hash.
+    IsNative {
+        /// The hash of the transaction.
+        hash: B256,
+    },
     /// SHA-256 of a canonical transaction as CometBFT has it: `{sha256}` in upper-case digits, or
     /// `null`.
     CosmosTxOf {

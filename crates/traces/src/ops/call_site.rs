@@ -9,7 +9,7 @@ use hearth_evm::{
     BlockEnvironment, BlockExecutor, BlockOverrides, CallError, CallRequest, CallSession, EvmContext,
     Message, StateOverrides, TxError, TxStatus,
 };
-use hearth_home::{BlockNumber, BlockRef, Home, NodeError, TraceSource};
+use hearth_home::{BlockNumber, BlockRef, Home, NodeError, TraceSource, chain_error};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Changeset, StateReader};
 use hearth_tracers::{Cancel, Replay, StateReads, TraceError, TxContext, TxEnd};
@@ -122,7 +122,9 @@ impl CallSite {
             }
             return Ok(executor);
         }
-        executor.begin().map_err(|error| failed(error.to_string()))?;
+        let sidecar = home.chain().sidecar(&self.block.hash);
+        let sidecar = sidecar.map_err(|error| chain_error(&home.config().home, error))?;
+        executor.begin_with_sidecar(sidecar).map_err(|error| failed(error.to_string()))?;
         let senders = home.senders_of(&self.block)?;
         for (tx, sender) in self.block.block.body.transactions.iter().zip(senders.iter()).take(index) {
             if should_stop() {

@@ -19,7 +19,7 @@
 use super::timed_state::TimedState;
 use crate::Traces;
 use crate::{
-    trace::{check_traceable, trace_error},
+    trace::{check_traceable, no_transaction, trace_error},
     trace_source::replay_error,
 };
 use alloy_primitives::B256;
@@ -41,7 +41,8 @@ pub fn of_transaction(
 ) -> Result<(), NodeError> {
     let mut clock = Clock::start();
     let home = traces.home();
-    let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
+    let (stored, index) =
+        home.chain().ledger().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
     let lookup_transaction = clock.lap();
     let block = &stored.block;
     check_traceable(block)?;

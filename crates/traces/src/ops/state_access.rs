@@ -20,7 +20,10 @@
 
 use super::{Answer, timed_state::TimedState};
 use crate::Traces;
-use crate::{trace::check_traceable, trace_source::replay_error};
+use crate::{
+    trace::{check_traceable, no_transaction},
+    trace_source::replay_error,
+};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
 use hearth_home::{ByteSender, JsonWriter, LookbackPolicy, NodeError};
@@ -43,7 +46,8 @@ pub fn of_transaction(
 
 fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) -> Answer {
     let home = traces.home();
-    let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
+    let (stored, index) =
+        home.chain().ledger().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
     let block = &stored.block;
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;

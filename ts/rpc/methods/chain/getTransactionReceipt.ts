@@ -1,11 +1,18 @@
-// chain_getTransactionReceipt: The receipt of a transaction.
+// chain_getTransactionReceipt: The receipt of a native transaction, or of one of Ethereum.
+import { readBytes } from '../../../core/results.ts'
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const chainTransactionReceipt = method({
   name: 'chain_getTransactionReceipt',
-  doc: 'The receipt of a transaction, or null. No block of this node has transactions from outside the EVM, so it is that of eth_getTransactionReceipt. Off by default: see `evm.enabled_legacy_chain_apis`.',
+  doc: 'The receipt of a native transaction, which is a transaction of the Cosmos SDK in a block under CometBFT, by the SHA-256 of its bytes: its logs are synthetic, and no other method has them. `null` for one that failed. Of a transaction of Ethereum: that of eth_getTransactionReceipt, with `transactionIndex` and `logIndex` that count the native transactions of the block. Off by default: see `evm.enabled_legacy_chain_apis`.',
   cost: 'read',
   params: [required('hash', hash)],
-  handle: ({ core }, hash) => core.request('getTransactionReceipt', { hash }),
+  handle: async ({ core }, hash) => {
+    const receipt = await readBytes(core, 'nativeReceipt', { hash })
+    // Blocks of the origin of a fork are not in the core.
+    return Buffer.from(receipt).equals(NULL) ? core.request('getTransactionReceipt', { hash }) : receipt
+  },
 })
+
+const NULL = Buffer.from('null')

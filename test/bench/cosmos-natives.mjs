@@ -1,0 +1,191 @@
+// Clients of the Cosmos SDK and redirected requests under CometBFT: REST beside JSON-RPC, a call
+// through a follower beside a direct one, and transfers signed as the SDK has them beside those of
+// Ethereum.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { encodeFunctionData, keccak256, parseEther, toHex } from 'viem'
+import { mnemonicToAccount, sign } from 'viem/accounts'
+import { bech32 } from '../../dist/rpc/bech32.js'
+import { ROOT } from '../../native/setup/env.mjs'
+import { cometbftProgram } from '../cometbft-programs.mjs'
+import { load, wire } from './load.mjs'
+import { child, comet, end, measure, until } from './network.mjs'
+import { freePort, HEARTH, run } from './process.mjs'
+import { ask, result } from './rpc.mjs'
+import { median, spread, table } from './stats.mjs'
+
+const VERSION = '0.38.26'
+const CHAIN = 7357
+const MNEMONIC = 'test test test test test test test test test test test junk'
+const GAS_PRICE = 20_000_000_000n
+
+/** Rounds of each pair, and how long a round of requests takes, in milliseconds. */
+const ROUNDS = Number(process.env.HEARTH_TEST_COSMOS_ROUNDS ?? 5)
+const ROUND_MS = Number(process.env.HEARTH_TEST_COSMOS_MS ?? 2000)
+
+/** Connections of a round, transactions of a pair of rounds, and the accounts that send them. */
+const CONNECTIONS = 16
+const SENDERS = Number(process.env.HEARTH_TEST_COSMOS_TXS ?? 1000)
+
+/** Validators beside the one that makes the blocks. */
+const MORE_VALIDATORS = 3
+/** An account that no transaction is from. */
+const RECIPIENT = `0x${'ee'.repeat(20)}`
+const STAKING = '0x0000000000000000000000000000000000000800'
+
+/** What the issue wants. */
+const WANTED = { queries: 0.5, redirected: 1.5, natives: 0.7 }
+
+const losing = (isLosing) => (isLosing ? '  LOSING' : '')
+const accounts = (from, n) => Array.from({ length: n }, (_, i) => mnemonicToAccount(MNEMONIC, { addressIndex: from + i }))
+const account = (address) => bech32('hearth', Buffer.from(address.slice(2), 'hex'))
+
+const varint = (n) => {
+  const bytes = []
+  let rest = BigInt(n)
+  for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128)
+  return Buffer.from([...bytes, Number(rest)])
+}
+const bytes = (field, value) => Buffer.concat([varint((field << 3) | 2), varint(value.length), value])
+const text = (field, value) => bytes(field, Buffer.from(value))
+const number = (field, value) => (BigInt(value) === 0n ? Buffer.alloc(0) : Buffer.concat([varint(field << 3), varint(value)]))
+const message = (...parts) => Buffer.concat(parts)
+const coin = (amount) => message(text(1, 'wei'), text(2, amount.toString()))
+const any = (type, value) => message(text(1, type), bytes(2, value))
+
+/** A signed MsgSend (`cosmos.tx.v1beta1.TxRaw`) of one wei. */
+async function msgSend(signer, sequence, to) {
+  const key = signer.getHdKey()
+  const gas = 100_000n
+  const send = message(text(1, account(signer.address)), text(2, account(to)), bytes(3, coin(1n)))
+  const body = bytes(1, any('/cosmos.bank.v1beta1.MsgSend', send))
+  const publicKey = any('/cosmos.evm.crypto.v1.ethsecp256k1.PubKey', bytes(1, Buffer.from(key.publicKey)))
+  const info = message(bytes(1, publicKey), bytes(2, bytes(1, number(1, 1))), number(3, sequence))
+  const auth = message(bytes(1, info), bytes(2, message(bytes(1, coin(gas * GAS_PRICE)), number(2, gas))))
+  const document = message(bytes(1, body), bytes(2, auth), text(3, `hearth-${CHAIN}`))
+  const { r, s } = await sign({ hash: keccak256(document), privateKey: toHex(key.privateKey) })
+  const signature = Buffer.from(r.slice(2) + s.slice(2), 'hex')
+  return message(bytes(1, body), bytes(2, auth), bytes(3, signature))
+}
+
+const fees = { type: 'legacy', chainId: CHAIN, gasPrice: GAS_PRICE }
+const transfer = (signer, nonce, to) => signer.signTransaction({ ...fees, nonce, gas: 21_000n, to, value: 1n })
+
+/** A validator and a follower that redirects to it. */
+async function network(dir, program) {
+  const base = ((await freePort()) % 10_000) + 10_000
+  const made = ['testnet', '--dir', path.join(dir, 'net'), '--validators', 1, '--followers', 1, '--base-port', base]
+  run(process.execPath, [HEARTH, ...made, '--chain-id', CHAIN, '--dev-accounts', SENDERS].map(String))
+  const { nodes } = JSON.parse(fs.readFileSync(path.join(dir, 'net/testnet.json'), 'utf8'))
+  const flags = [`--consensus.cometbft_bin=${program}`, '--consensus.timeout_commit=500ms', '--consensus.redirect=sender']
+  const limits = ['--txpool.max_transactions=200000', '--txpool.max_per_account=100000', '--txpool.max_bytes=256 MiB']
+  const children = nodes.map(({ home }) => child(process.execPath, [HEARTH, 'start', '--home', home, ...flags, ...limits]))
+  const ports = nodes.map(({ ports }) => ports)
+  const urls = ports.map(({ http }) => `http://127.0.0.1:${http}`)
+  const isThere = async (url) => BigInt(await result(url, 'eth_blockNumber', [])) > 1n
+  for (const url of urls) await until('a first block', () => isThere(url))
+  return { ports, urls, stop: () => end(children) }
+}
+
+/** Makes further validators, so that a list has several. */
+async function addValidators([url]) {
+  const abi = JSON.parse(fs.readFileSync(path.join(ROOT, 'crates/cosmos/contract/Staking.abi.json'), 'utf8'))
+  for (const [i, signer] of accounts(0, MORE_VALIDATORS).entries()) {
+    const args = [toHex(i + 1, { size: 32 }), [`validator ${i}`, '', 'https://example.org', '', 'a validator of a bench'], 0n]
+    const data = encodeFunctionData({ abi, functionName: 'createValidator', args })
+    const raw = await signer.signTransaction({ ...fees, nonce: 0, gas: 2_000_000n, to: STAKING, value: parseEther('1'), data })
+    await result(url, 'eth_sendRawTransaction', [raw])
+  }
+}
+
+/** Rates of two kinds of requests in turns. */
+async function inTurns(one, other) {
+  const rates = [[], []]
+  for (let round = 0; round < ROUNDS; round++)
+    for (const side of round % 2 ? [1, 0] : [0, 1]) {
+      const { url, next } = [one, other][side]
+      rates[side].push((await load(url, next, { ms: ROUND_MS, connections: CONNECTIONS })).perSecond)
+    }
+  return rates
+}
+
+/** A list of validators over REST beside a balance over JSON-RPC. */
+async function queriesRow({ ports: [{ rest }], urls: [url] }) {
+  const head = `GET /cosmos/staking/v1beta1/validators?pagination.limit=500 HTTP/1.1\r\nhost: 127.0.0.1:${rest}\r\n\r\n`
+  const params = [accounts(0, 1)[0].address, 'latest']
+  const balance = wire(url, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params }))
+  const list = Buffer.from(head)
+  const [queries, balances] = await inTurns({ url: `http://127.0.0.1:${rest}`, next: () => list }, { url, next: () => balance })
+  const ratios = queries.map((rate, i) => rate / balances[i])
+  const goal = `${spread(ratios, 2)} times, at least ${WANTED.queries}${losing(median(ratios) < WANTED.queries)}`
+  const name = `validators?pagination.limit=500 of ${MORE_VALIDATORS + 1} over REST, eth_getBalance (requests/s)`
+  return [name, spread(queries, 0), spread(balances, 0), goal]
+}
+
+/**
+ * eth_sendRawTransaction through the follower beside the same call to the owner: milliseconds of
+ * each.
+ */
+async function redirectRow({ urls: [direct, follower] }) {
+  const [times, signer] = [{ direct: [], redirected: [] }, mnemonicToAccount(MNEMONIC, { addressIndex: SENDERS - 1 })]
+  for (let nonce = 0; nonce < 2 * SENDERS; nonce++) {
+    const raw = await transfer(signer, nonce, RECIPIENT)
+    const [url, kind] = nonce % 2 ? [direct, 'direct'] : [follower, 'redirected']
+    const began = performance.now()
+    await ask(url, 'eth_sendRawTransaction', [raw])
+    times[kind].push(performance.now() - began)
+  }
+  const ratio = median(times.redirected) / median(times.direct)
+  const goal = `${ratio.toFixed(2)} times, at most ${WANTED.redirected}${losing(ratio > WANTED.redirected)}`
+  return ['eth_sendRawTransaction through a follower, to the owner (ms)', spread(times.redirected, 2), spread(times.direct, 2), goal]
+}
+
+/**
+ * Transfers as MsgSend beside transfers of Ethereum: transactions a second until blocks have them.
+ */
+async function nativesRow({ ports: [{ rpc }] }) {
+  const rates = [[], []]
+  const signers = accounts(MORE_VALIDATORS, SENDERS - MORE_VALIDATORS - 1)
+  const kinds = [msgSend, async (...args) => Buffer.from((await transfer(...args)).slice(2), 'hex')]
+  let nonce = 0
+  for (let round = 0; round < ROUNDS; round++)
+    for (const kind of round % 2 ? [1, 0] : [0, 1]) {
+      const lanes = Array.from({ length: CONNECTIONS }, () => [])
+      for (const [i, signer] of signers.entries()) lanes[i % CONNECTIONS].push(await kinds[kind](signer, nonce, RECIPIENT))
+      nonce++
+      rates[kind].push((await measure({ ports: [{ rpc }] }, lanes)).rate)
+    }
+  const ratios = rates[0].map((rate, i) => rate / rates[1][i])
+  const goal = `${spread(ratios, 2)} times, at least ${WANTED.natives}${losing(median(ratios) < WANTED.natives)}`
+  return [`${signers.length} transfers as MsgSend, as those of Ethereum (transactions/s)`, spread(rates[0], 0), spread(rates[1], 0), goal]
+}
+
+/** The rows of `npm run bench -- cosmos`. */
+export async function cosmosBench() {
+  const { program, missing } = await cometbftProgram(VERSION)
+  if (missing) {
+    console.log(`skipped: ${missing}`)
+    return
+  }
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-cosmos-'))
+  const nodes = await network(dir, program)
+  try {
+    await addValidators(nodes.urls)
+    await until('the validators are listed', async () => {
+      const { validators } = await (await fetch(`http://127.0.0.1:${nodes.ports[0].rest}/cosmos/staking/v1beta1/validators`)).json()
+      return validators.length === MORE_VALIDATORS + 1
+    })
+    const rows = []
+    for (const row of [queriesRow, redirectRow, nativesRow]) {
+      rows.push(await row(nodes))
+      console.log(rows.at(-1).join('  '))
+    }
+    table('cosmos', ['row', 'this', 'beside', 'wanted'], rows)
+    const { validators } = await comet(nodes.ports[0].rpc, 'validators')
+    if (validators.length !== MORE_VALIDATORS + 1) throw new Error(`CometBFT has ${validators.length} validators`)
+  } finally {
+    await nodes.stop()
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+}
