@@ -9,7 +9,7 @@ import { bech32 } from '../../ts/rpc/bech32.ts'
 import { abciQuery, type Foreign, foreign, Grpc, jsonOf, missing, program, rest, types } from './cosmos-clients.ts'
 import { hearth, tempHome } from './harness.ts'
 import { NetworkNode } from './network-nodes.ts'
-import { genesisStorage, STAKING, stakingAbi, stakingCode } from './staking.ts'
+import { STAKING, stakingAbi } from './staking.ts'
 
 if (missing !== undefined) console.log(`skipped: ${missing}`)
 
@@ -58,19 +58,9 @@ describe.skipIf(missing !== undefined)('a validator', () => {
   }
 
   beforeAll(async () => {
-    // The genesis of a new network, with the staking contract and one validator.
-    const plain = path.join(dir, 'plain')
-    const made = hearth(['init', '--cometbft', '--home', plain, '--chain-id', String(CHAIN), '--dev-accounts', '8'])
+    const network = ['--chain-id', String(CHAIN), '--dev-accounts', '8', '--operator', OPERATOR]
+    const made = hearth(['init', '--cometbft', '--home', home, ...network])
     expect(made.status, made.stderr).toBe(0)
-    const { app_state } = JSON.parse(fs.readFileSync(path.join(plain, 'cometbft/config/genesis.json'), 'utf8'))
-    const { balance, storage } = genesisStorage(
-      [{ operator: OPERATOR, key: toHex(1, { size: 32 }), power: 10, moniker: 'node0' }],
-      UNBONDING,
-    )
-    const alloc = { ...app_state.alloc, [STAKING]: { code: stakingCode(), balance, storage } }
-    fs.writeFileSync(path.join(dir, 'genesis.json'), JSON.stringify({ ...app_state, alloc }))
-    const given = hearth(['init', '--cometbft', '--home', home, '--genesis', path.join(dir, 'genesis.json')])
-    expect(given.status, given.stderr).toBe(0)
     node.start()
     await node.reaches(2)
     for (const index of [2, 3, 4]) {

@@ -16,7 +16,7 @@ const BLOCKS = 60
  * Records of the tables blocks, capsules and receipts: the genesis is not executed, so it has no
  * capsule.
  */
-const RECORDS = [BLOCKS + 1, BLOCKS, BLOCKS + 1] as const
+const RECORDS = [BLOCKS + 1, BLOCKS, 0, BLOCKS + 1] as const
 
 /** Eight blocks in a segment of each table: a block has two keys. */
 const SETTINGS = ['--littable.segment_keys=16', '--state-commit.flatkv.fsync=none'] as const
@@ -69,10 +69,17 @@ describe('hearth db', () => {
   it('lists the tables and what is in them', () => {
     expect(db<TableList>('ls').report).toMatchObject({
       roots: [ledger],
-      tables: [{ name: 'blocks' }, { name: 'capsules' }, { name: 'receipts' }],
+      tables: [{ name: 'blocks' }, { name: 'capsules' }, { name: 'natives' }, { name: 'receipts' }],
     })
     const { report } = db<TableInfo[]>('table-info')
-    for (const [i, name] of ['blocks', 'capsules', 'receipts'].entries()) {
+    expect(report.map(({ name }) => name)).toEqual(['blocks', 'capsules', 'natives', 'receipts'])
+    // No block of a development chain has native transactions.
+    expect(report[2]).toMatchObject({ records: 0, keys: 0 })
+    for (const [i, name] of [
+      [0, 'blocks'],
+      [1, 'capsules'],
+      [3, 'receipts'],
+    ] as const) {
       // The genesis is not executed: it has no capsule.
       const lowest = name === 'capsules' ? 1 : 0
       const records = BLOCKS + 1 - lowest
@@ -86,7 +93,10 @@ describe('hearth db', () => {
     const text = hearth(['db', 'ls', '--home', home]).stdout
     expect(text).toMatch(/^table +keys +size\nblocks +122 /)
     const wrong = db('table-info', '--table', 'blokcs')
-    expect([wrong.status, wrong.stderr]).toEqual([1, 'error: there is no table "blokcs"; the tables are blocks, capsules, receipts\n'])
+    expect([wrong.status, wrong.stderr]).toEqual([
+      1,
+      'error: there is no table "blokcs"; the tables are blocks, capsules, natives, receipts\n',
+    ])
     const none = hearth(['db', 'ls', '--home', path.join(dir, 'nowhere')])
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('holds no tables')])
   })
@@ -103,7 +113,7 @@ describe('hearth db', () => {
     const node = await startNode(['start', '--home', home])
     try {
       expect(db<TableInfo[]>('table-info', '--table', 'blocks').report[0]).toMatchObject({ records: BLOCKS + 1 })
-      expect(db<ScrubReport[]>('scrub').report.map(({ damaged }) => damaged)).toEqual([0, 0, 0])
+      expect(db<ScrubReport[]>('scrub').report.map(({ damaged }) => damaged)).toEqual([0, 0, 0, 0])
       for (const args of [
         ['prune', '--table', 'blocks', '--below', '20'],
         ['rebase', '--to', ledger],
@@ -129,9 +139,9 @@ describe('hearth db', () => {
     try {
       const { status, report } = db<ScrubReport[]>('scrub')
       expect(status).toBe(1)
-      expect(report.slice(0, 2)).toMatchObject([{ damaged: 0 }, { damaged: 0 }])
-      expect(report[2]?.damaged).toBeGreaterThanOrEqual(1)
-      expect(report[2]?.damage[0]).toContain(name)
+      expect(report.slice(0, 3)).toMatchObject([{ damaged: 0 }, { damaged: 0 }, { damaged: 0 }])
+      expect(report[3]?.damaged).toBeGreaterThanOrEqual(1)
+      expect(report[3]?.damage[0]).toContain(name)
     } finally {
       flip()
     }

@@ -18,7 +18,7 @@ const LONG = [0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1200
 const connection = ['http', 'websocket']
 const success = ['true', 'false']
 const db = ['account', 'code', 'storage', 'legacy', 'metadata']
-const table = ['blocks', 'receipts', 'capsules']
+const table = ['blocks', 'receipts', 'capsules', 'natives']
 const cache = ['chunk_read', 'chunk_write']
 const traces = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace') || name === 'debug_subscribe')
 const redirected = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_getTransactionCount']

@@ -26,6 +26,8 @@ afterEach(async () => {
 
 const HASH = `0x${'ab'.repeat(32)}`
 const OTHER = `0x${'cd'.repeat(32)}`
+/** A transaction of the origin of a fork, which the core does not have. */
+const OF_ORIGIN = `0x${'ef'.repeat(32)}`
 // The first account of the development phrase.
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const ACCOUNT = 'hearth17w0adeg64ky0daxwd2ugyuneellmjgnxq0gq95'
@@ -35,7 +37,8 @@ const RECEIPT = { transactionHash: HASH, type: '0x2', logs: [] }
 
 async function node(flags: Record<string, string> = {}) {
   const core = fakeCore({
-    getTransactionReceipt: async (args) => JSON.stringify((args as { hash: string }).hash === HASH ? RECEIPT : null),
+    nativeReceipt: async (args) => JSON.stringify((args as { hash: string }).hash === HASH ? RECEIPT : null),
+    getTransactionReceipt: async (args) => JSON.stringify((args as { hash: string }).hash === OF_ORIGIN ? RECEIPT : null),
     getRawTransaction: async (args) => ((args as { hash: string }).hash === HASH ? '"0x02ff"' : '"0x"'),
     keccak: async (args) => JSON.stringify(keccak256((args as { data: Hex }).data)),
     blockNumber: '"0x1b"',
@@ -105,6 +108,7 @@ it('serves the receipt with the header, whatever its case', async () => {
   const answer = { jsonrpc: '2.0', id: 1, result: RECEIPT }
   expect(await post(call('chain_getTransactionReceipt', HASH))).toEqual({ status: 200, header: DEPRECATED, json: answer })
   expect(await overWebSocket(call('chain_getTransactionReceipt', HASH))).toEqual(answer)
+  expect((await post(call('chain_getTransactionReceipt', OF_ORIGIN))).json).toEqual(answer)
   expect(await post([call('eth_blockNumber'), call('chain_getTransactionReceipt', OTHER)])).toEqual({
     status: 200,
     header: DEPRECATED,

@@ -32,8 +32,8 @@ export interface Operations extends DevOperations {
   /** The signer of a raw transaction, or null. */
   senderOf: { raw: Hex }
   /**
-   * The receipt of a native transaction that succeeded, or of an Ethereum one with the indices of the
-   * whole block; null for others.
+   * The receipt of a native transaction that succeeded, or of an Ethereum one with the indices of
+   * the whole block; null for others.
    */
   nativeReceipt: { hash: Hex }
   /** `{code, log, value, height}`: the code of gRPC, the answer in protobuf. */

@@ -131,9 +131,9 @@ impl App {
         }
     }
 
-    /// The transactions of a proposal with their senders, native ones first; `None` if one cannot be
-    /// decoded, has no sender, is in a wrong place, or carries blobs, which no layer of this chain
-    /// stores.
+    /// The transactions of a proposal with their senders, native ones first; `None` if one cannot
+    /// be decoded, has no sender, is in a wrong place, or carries blobs, which no layer of this
+    /// chain stores.
     fn decode_all(&self, parent: &StoredBlock, attributes: &BlockAttributes, txs: &[Bytes]) -> Option<Given> {
         let chain = self.home.chain();
         let (natives, txs) = txs.split_at(txs.iter().take_while(|tx| is_native(tx)).count());

@@ -297,7 +297,8 @@ impl<'a> BlockExecutor<'a> {
         self.native_gas_used
     }
 
-    /// Merges the changes of a native transaction into the first write set, and records its outcome.
+    /// Merges the changes of a native transaction into the first write set, and records its
+    /// outcome.
     pub(crate) fn keep_native(
         &mut self,
         tx: &NativeTransaction,

@@ -21,7 +21,8 @@ use revm::{
     context_interface::result::{ExecutionResult, HaltReason},
 };
 
-/// Native transactions may use this part of a block's gas limit, in addition to the gas of the others.
+/// Native transactions may use this part of a block's gas limit, in addition to the gas of the
+/// others.
 pub const NATIVE_GAS_SHARE: u64 = 10;
 
 impl BlockExecutor<'_> {

@@ -1,9 +1,9 @@
 //! Blocks and receipts of every branch, and the canonical chain's indexes.
 //!
 //! Blocks, receipts, trace capsules, and the native transactions of blocks are in four littable
-//! tables, keyed by `number ‖ hash` with the hash as a secondary key; a reorganisation never deletes
-//! them. Index rows, which are committed with the state and reverted by its unwind, record which of
-//! them are canonical ([`index`]).
+//! tables, keyed by `number ‖ hash` with the hash as a secondary key; a reorganisation never
+//! deletes them. Index rows, which are committed with the state and reverted by its unwind, record
+//! which of them are canonical ([`index`]).
 //!
 //! [`posting_index`] records which blocks may have a log, or a call from or to an account.
 //!

@@ -120,7 +120,7 @@ fn everything(home: &Path, source: TraceSource, origin: TraceOrigin) -> Vec<(Str
     all
 }
 
-fn compare(home: &Path) -> usize {
+pub fn compare(home: &Path) -> usize {
     let history = everything(home, TraceSource::History, TraceOrigin::History);
     let capsule = everything(home, TraceSource::Capsule, TraceOrigin::Capsule);
     assert_eq!(history.len(), capsule.len());

@@ -187,7 +187,15 @@ impl Comet {
         };
         let answer = call!(self, CONSENSUS, FinalizeBlock, request).expect("executes");
         self.commit().expect("commits");
+        self.store.push(block.clone());
+        self.told(self.store.len() - 1, &answer.app_hash);
+        self.state = self.store.len();
         answer
+    }
+
+    /// Its data directory.
+    pub fn home(&self) -> &std::path::Path {
+        self.home.path()
     }
 
     fn call(&mut self, on: usize, request: request::Value) -> response::Value {
