@@ -273,7 +273,7 @@ pub enum ChainError {
         /// Its index among the block's native transactions.
         index: usize,
         /// What is wrong.
-        source: hearth_cosmos::TxError,
+        source: Box<hearth_cosmos::TxError>,
     },
     /// Too much of the state is edited between two blocks.
     #[error("more than {limit} accounts and slots are edited between two blocks: make a block first")]

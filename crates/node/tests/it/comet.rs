@@ -163,12 +163,6 @@ impl Comet {
         call!(self, CONSENSUS, InitChain, pb::RequestInitChain { validators, ..request })
     }
 
-    /// ABCI Query at the head.
-    pub fn query(&mut self, path: &str, data: Vec<u8>) -> pb::ResponseQuery {
-        let request = pb::RequestQuery { path: path.to_owned(), data: data.into(), ..Default::default() };
-        call!(self, QUERY, Query, request).expect("answers")
-    }
-
     /// FinalizeBlock and Commit of a block with evidence that validators signed twice at a height.
     pub fn decide_with_evidence(
         &mut self,

@@ -370,8 +370,7 @@ fn ethereums_answers_are_those_of_a_chain_without_natives() {
 
         // The same accounts as after the natives.
         let mut other: Value = serde_json::from_str(&genesis()).expect("JSON");
-        for sender in 0..4usize {
-            let count = sequences[sender];
+        for (sender, &count) in sequences.iter().enumerate() {
             if count == 0 {
                 continue;
             }
