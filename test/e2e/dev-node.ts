@@ -106,7 +106,12 @@ export async function startGethOn(genesis: string, blocks: string): Promise<DevN
   }
   const [port, auth] = [await freePort(), await freePort()]
   const quiet = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--authrpc.port', String(auth)]
-  const node = await start('geth', geth() as string, [...home, ...quiet, '--http', '--http.port', String(port)], port)
+  const node = await start(
+    'geth',
+    geth() as string,
+    [...home, ...quiet, '--http', '--http.port', String(port), '--http.api', 'eth,debug'],
+    port,
+  )
   const stop = async (): Promise<unknown> => {
     const ended = await node.stop()
     fs.rmSync(folder, { recursive: true, force: true })

@@ -1,13 +1,15 @@
 // hearth trace: of a running home, of a closed home and of any node by URL; files, exit codes, bad
 // input.
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIXTURES } from '../conformance/fixtures.ts'
 import { DEPLOY } from './contract.ts'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
 import { set } from './dev-requests.ts'
-import { hearth, type RunningNode, startNode, tempHome } from './harness.ts'
+import { hearth, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 
 const trace = (...args: string[]) => hearth(['trace', ...args])
 
@@ -114,6 +116,155 @@ describe('hearth trace', () => {
     expect(trace('--home', home, '--state-diff', '2').stdout).toBe(diff.stdout)
     const [raw] = JSON.parse(trace('--home', home, '--json', '--state-diff', '2').stdout)
     expect(Object.keys(raw)).toEqual(['hash', 'block', 'index', 'post', 'pre'])
+  })
+
+  it('traces calls that are not mined', () => {
+    const { stdout, status } = trace('--home', home, '--call', '--from', ALICE, '--to', contract, '--data', set(7))
+    expect([status, stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^call {2}after block 4 {3}gas [\d,]+ of [\d,]+$/)])
+    const signed = trace('--home', home, '--call', '--to', contract, '--sig', 'set(uint256 value)', '--block', '2:0', '7')
+    expect(signed.stdout.split('\n')[0]).toMatch(/^call {2}block 2 #0 {3}gas /)
+    expect(signed.stdout).toContain('::set(value: 7)')
+    const failing = trace('--home', home, '--call', '--check', '--to', contract, '--sig', 'set(uint256)', '0')
+    expect([failing.status, failing.stdout.split('\n')[1]]).toEqual([3, expect.stringMatching(/^arose {5}\[0\] /)])
+    // Code that returns the time of the block: TIMESTAMP, MSTORE, RETURN.
+    const code = path.join(home, 'code')
+    fs.writeFileSync(code, '0x4260005260206000f3\n')
+    const time = trace('--home', home, '--call', '--to', BOB, '--override', `${BOB}.code=@${code}`, '--block-override', 'time=1900000000')
+    expect(time.stdout).toContain(`← 0x${(1_900_000_000).toString(16).padStart(64, '0')}`)
+    // SLOAD of slot 5.
+    const slot = ['--override', `${BOB}.code=0x60055460005260206000f3`, '--override', `${BOB}.slot[5]=0x1234`]
+    const loaded = trace('--home', home, '--call', '--to', BOB, ...slot)
+    expect(loaded.stdout).toContain(`← 0x${'1234'.padStart(64, '0')}`)
+    const steps = JSON.parse(trace('--home', home, '--call', '--to', BOB, ...slot, '--json', '--steps', '..').stdout) as { op: string }[]
+    expect(steps.map(({ op }) => op)).toEqual(['PUSH1', 'SLOAD', 'PUSH1', 'MSTORE', 'PUSH1', 'PUSH1', 'RETURN'])
+    const diff = trace('--home', home, '--call', '--from', ALICE, '--to', BOB, '--value', '2 ether', '--state-diff').stdout
+    expect(diff).toContain('(+2 ether)')
+    for (const [args, says] of [
+      [['--to', '0x12'], '--to takes an address'],
+      [['--data', '0x1'], '--data takes bytes in hex'],
+      [['--sig', 'set(uint256)'], '--sig: set takes 1 arguments, and 0 are given'],
+      [['--sig', 'set(uint256)', 'many'], '--sig: argument 1 of set takes an amount'],
+      [['--sig', 'set(uint8)', '256'], '--sig: an argument of set has no room in its type'],
+      [['--sig', 'what is this'], 'is no signature'],
+      [['--sig', 'set(uint256)', '--data', '0x', '1'], '--sig and --data both give the data'],
+      [['--value', 'much'], '--value: value takes an amount'],
+      [['--block', '1:x'], '--block takes a block'],
+      [['--override', 'x.balance=1'], '--override: an override is ADDRESS.balance=AMOUNT'],
+      [['--override', `${BOB}.code=@${home}/nosuch`], '--override: ENOENT'],
+      [['--block-override', 'colour=red'], '--block-override: a block override is number='],
+      [['--set', 'data=0x'], '--set is of a mined transaction: leave --call out'],
+      [['stray'], 'arguments need --sig'],
+    ] as const) {
+      const { status, stderr } = trace('--home', home, '--call', ...args)
+      expect([args, status, stderr]).toEqual([args, 2, expect.stringContaining(says)])
+    }
+    expect(trace('--home', home, '--to', BOB, '1').stderr).toBe('error: --to is of a call: give --call beside it\n')
+  })
+
+  it('runs a mined transaction again, and compares two', () => {
+    const equal = 'the traces are equal: calls, data, results, events and gas\n'
+    expect(trace('--home', home, '--replay', hashes[3] as string).stdout).toBe(equal)
+    expect(hearth(['compare', '--home', home, hashes[1] as string, hashes[1] as string]).stdout).toBe(equal)
+    const stopped = trace('--home', home, '--replay', '--override', `${contract}.code=0x00`, hashes[3] as string)
+    expect([stopped.status, stopped.stdout]).toEqual([0, expect.stringContaining('→ no data')])
+    expect(hearth(['compare', '--home', home, hashes[1] as string, hashes[3] as string]).stdout).toMatch(/^0 calls only in 0x/)
+    expect(hearth(['compare', '--home', home, hashes[1] as string])).toMatchObject({ status: 2, stderr: 'error: TX is missing\n' })
+  })
+
+  it('simulates blocks of calls', async () => {
+    const file = path.join(home, 'simulated.json')
+    const calls = [
+      { from: ALICE, to: contract, input: set(9) },
+      { from: ALICE, to: contract, input: set(0) },
+    ]
+    const blocks = [
+      { calls },
+      { blockOverrides: { number: '0x10' }, stateOverrides: { [BOB]: { code: '0x4360005260206000f3' } }, calls: [{ to: BOB }] },
+    ]
+    fs.writeFileSync(file, JSON.stringify({ blockStateCalls: blocks }))
+    const run = (...args: string[]) => hearth(['simulate', '--home', home, ...args])
+    const { status, stdout } = run(file)
+    expect(status).toBe(0)
+    const heads = stdout.split('\n').filter((line) => line.startsWith('call '))
+    expect(heads.map((line) => line.replace(/ {3}gas .*/, ''))).toEqual([
+      'call 0  block 5 #0',
+      'call 1  block 5 #1   FAILED',
+      'call 0  block 16 #0',
+    ])
+    // NUMBER of the second block.
+    expect(stdout).toContain(`← 0x${'10'.padStart(64, '0')}`)
+    const simulated = (await rpc(node.url, 'eth_simulateV1', [{ blockStateCalls: blocks }, 'latest'])).result as {
+      calls: { gasUsed: string }[]
+    }[]
+    const used = (JSON.parse(run('--json', file).stdout) as { gasUsed: number; call: { gasUsed: number } }[][]).flat()
+    expect(used.map(({ call }) => call.gasUsed)).toEqual(simulated.flatMap(({ calls: all }) => all).map(({ gasUsed }) => Number(gasUsed)))
+    expect(run('--check', file).status).toBe(3)
+    fs.writeFileSync(file, '{')
+    expect(run(file)).toMatchObject({ status: 2, stderr: expect.stringMatching(/is no JSON .* it holds \{"blockStateCalls"/) })
+    fs.writeFileSync(file, '{"calls": []}')
+    expect(run(file)).toMatchObject({ status: 2, stderr: expect.stringContaining('has no blockStateCalls') })
+    expect(run(path.join(home, 'nosuch'))).toMatchObject({ status: 2, stderr: expect.stringContaining('ENOENT') })
+  })
+
+  it('writes a flame as one HTML file', () => {
+    const file = path.join(home, 'flame.html')
+    expect(trace('--home', home, '--flame', file, '2').status).toBe(0)
+    const html = fs.readFileSync(file, 'utf8')
+    const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '') as {
+      names: string[]
+      width: number[]
+      total: number
+    }
+    expect([data.names.length, data.width]).toEqual([1, [data.total]])
+    const script = /<script>(.*?)<\/script>/s.exec(html)?.[1] ?? ''
+    const digest = createHash('sha256').update(script).digest('base64')
+    expect(html).toContain(`content="default-src 'none'; script-src 'sha256-${digest}';`)
+  })
+
+  it('colours trees on request, and cuts lines on request', () => {
+    const plain = trace('--home', home, hashes[3] as string).stdout
+    const coloured = trace('--home', home, '--color=always', hashes[3] as string).stdout
+    expect(plain).not.toContain('\u001b')
+    expect(coloured).toContain('\u001b[31mFAILED'.replace('FAILED', '   FAILED'))
+    expect(coloured.replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
+    expect(trace('--home', home, '--color=never', hashes[3] as string).stdout).toBe(plain)
+    expect(trace('--home', home, '--color=green', hashes[3] as string)).toMatchObject({
+      status: 2,
+      stderr: 'error: --color takes auto, always, never, not "green"\n',
+    })
+    const cut = trace('--home', home, '--width', '40', hashes[3] as string).stdout.split('\n')
+    expect(cut.slice(1).every((line) => line.length <= 40)).toBe(true)
+  })
+
+  it('ends with 1 without an answer, with 130 if it is stopped', async () => {
+    const away = trace('--rpc', 'http://127.0.0.1:9', '1')
+    expect([away.status, away.stdout, away.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/^error: the node at http:\/\/127\.0\.0\.1:9\/?: /),
+    ])
+    expect(trace('--rpc', 'nowhere', '1')).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('--rpc takes a URL') })
+    let requested = (): void => undefined
+    const silent = net.createServer((socket) => socket.once('data', () => requested()))
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const reached = new Promise<void>((resolve) => {
+      requested = resolve
+    })
+    const child = spawnHearth(['trace', '--rpc', `http://127.0.0.1:${(silent.address() as net.AddressInfo).port}`, '1'])
+    await reached
+    child.kill('SIGINT')
+    expect(await new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))).toBe(130)
+    silent.close()
+  })
+
+  it('ends with 0 where its reader has seen enough', async () => {
+    const child = spawnHearth(['trace', '--home', home, '--json', '--steps', '..', hashes[1] as string])
+    let errors = ''
+    child.stderr?.on('data', (data: Buffer) => {
+      errors += data.toString()
+    })
+    child.stdout?.once('data', () => child.stdout?.destroy())
+    expect([await new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code))), errors]).toEqual([0, ''])
   })
 
   it('ends with 3 where it checks and a transaction failed', () => {

@@ -12,6 +12,8 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** Whether standard error is a terminal: progress is a bar there, lines elsewhere. */
   readonly interactive: boolean
+  /** Width of standard output in characters; absent if it is no terminal. */
+  readonly columns?: number | undefined
   /** Prompts for yes or no; absent if there is no terminal. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined
 }

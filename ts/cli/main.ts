@@ -3,6 +3,9 @@
 import { isatty } from 'node:tty'
 import { loadProgram } from './load.ts'
 
+/** Width of a terminal that does not say how wide it is, in characters. */
+const COLUMNS = 120
+
 /** File descriptor of standard input. */
 const STDIN = 0
 
@@ -30,6 +33,7 @@ async function run(): Promise<void> {
         else process.stdout.once('drain', resolve)
       }),
     err: (text) => process.stderr.write(text),
+    columns: process.stdout.isTTY === true ? process.stdout.columns || COLUMNS : undefined,
     interactive: process.stderr.isTTY === true,
     ask: process.stderr.isTTY === true && isatty(STDIN) ? ask : undefined,
   })

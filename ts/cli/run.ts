@@ -20,7 +20,7 @@ import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
 import { testnet } from './commands/testnet.ts'
-import { trace } from './commands/trace.ts'
+import { compare, simulate, trace } from './commands/trace.ts'
 import { EXIT } from './exit.ts'
 import { commandHelp, listHelp } from './help.ts'
 import { HomeDeniedError } from './home-lock.ts'
@@ -36,6 +36,8 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
   exportCommand,
   replay,
   trace,
+  compare,
+  simulate,
   bake,
   db,
   backup,

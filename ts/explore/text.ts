@@ -10,7 +10,8 @@ export interface Heading {
   readonly hash: string
   /** Height and place of the transaction. */
   readonly block: number
-  readonly index: number
+  /** Undefined for a call on the state after the block. */
+  readonly index: number | undefined
   /** Gas that the transaction used, its intrinsic part included, and its limit. */
   readonly gasUsed: number
   readonly gasLimit: number
@@ -105,7 +106,8 @@ export function treeText(top: Frame, names: Names, { depth = Number.POSITIVE_INF
 /** The line of facts. */
 export function headingText({ hash, block, index, gasUsed, gasLimit }: Heading, top: Frame): string {
   const outcome = top.error === undefined ? '' : '   FAILED'
-  return `${hash}  block ${block} #${index}${outcome}   gas ${grouped(gasUsed)} of ${grouped(gasLimit)}`
+  const place = index === undefined ? `after block ${block}` : `block ${block} #${index}`
+  return `${hash}  ${place}${outcome}   gas ${grouped(gasUsed)} of ${grouped(gasLimit)}`
 }
 
 /** Heading, failure and tree. */

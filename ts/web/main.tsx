@@ -1,7 +1,6 @@
 // The explorer: one page that draws what the node's JSON-RPC says.
 import type { JSX } from 'preact'
 import { render } from 'preact'
-import { BlockPage } from './pages/block.tsx'
 import { HomePage } from './pages/home.tsx'
 import { TransactionPage } from './pages/transaction.tsx'
 import { late } from './parts/late.tsx'
@@ -12,6 +11,7 @@ import { listen } from './store/live.ts'
 import { followLinks, route } from './store/router.ts'
 import { startTheme } from './store/theme.ts'
 
+const BlockPage = late(async () => (await import('./pages/block.tsx')).BlockPage)
 const AddressPage = late(async () => (await import('./pages/address.tsx')).AddressPage)
 const CallPage = late(async () => (await import('./ask/call.tsx')).CallPage)
 const ComparePage = late(async () => (await import('./ask/compare.tsx')).ComparePage)

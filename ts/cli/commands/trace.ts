@@ -1,13 +1,35 @@
 // hearth trace: the calls of a transaction or of a block as a tree, the failure first; gas as
-// flames.
+// flames; calls that are not mined. hearth compare, hearth simulate: trees of two transactions, and
+// of simulated blocks.
+import type { Flag } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG } from '../home.ts'
 
 /** Exit code of `--check` where a transaction failed. */
 export const SOME_FAILED = 3
 
-/** Longest lines where the output is not cut otherwise, in characters. */
-export const WIDTH = 160
+/** Arguments of one call. */
+const ARGUMENTS_MAX = 256
+
+/** Where traces come from, and how they are printed. */
+const SHARED: Readonly<Record<string, Flag>> = {
+  ...HOME_FLAG,
+  rpc: { value: 'URL', doc: 'Node to use instead of a data directory.' },
+  labels: { value: 'FILE', doc: 'Names of addresses.' },
+  signatures: { value: 'FILE', doc: 'Signatures of functions, errors and events.' },
+  width: { value: 'N', doc: 'Longest line, in characters. Default: the width of the terminal; no limit elsewhere.' },
+  color: { value: 'WHEN', doc: 'Colours: auto (on a terminal, unless NO_COLOR is set), always or never.' },
+  raw: { doc: 'Shorten nothing: whole lines, bytes and texts, still escaped.' },
+  json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
+}
+
+const ARTIFACTS: Readonly<Record<string, Flag>> = {
+  artifacts: { value: 'DIR', many: true, doc: 'Artifacts of Foundry or Hardhat, or a project: names, errors, lines.' },
+}
+
+const DEPTH: Readonly<Record<string, Flag>> = { depth: { value: 'N', doc: 'Leave out deeper frames.' } }
+
+const CHECK: Readonly<Record<string, Flag>> = { check: { doc: `Exit with ${SOME_FAILED} where a transaction failed.` } }
 
 export const trace: Command = {
   name: 'trace',
@@ -16,32 +38,71 @@ export const trace: Command = {
     'TX is a hash; BLOCK a height, a hash or a tag. The node that runs on the data directory answers;',
     'without one, the data directory is opened for reading. Any node with callTracer serves --rpc;',
     '--steps, --gas=opcode and --gas=line need a Hearth node.',
+    "--call traces a call that is not mined: hearth trace --call --to A --sig 'f(uint256)' 5",
     '--labels FILE: JSON, {"0xADDRESS": "name"}. --signatures FILE: one Solidity signature a line.',
   ],
   flags: {
-    ...HOME_FLAG,
-    rpc: { value: 'URL', doc: 'Node to use instead of a data directory.' },
+    ...SHARED,
+    tree: { doc: 'The tree of calls, which is printed where no other view is given.' },
     gas: { choices: ['opcode', 'line'], doc: 'Gas by contract and function; --gas=opcode: by opcode; --gas=line: by line of Solidity.' },
     steps: { value: 'A..B', doc: 'Steps A to before B of a transaction; A.., ..B or A alone.' },
     'state-diff': { doc: 'Changes of balances, nonces, code and storage.' },
     compare: { value: 'TX', doc: 'What differs in the calls of this transaction and of TX.' },
-    set: { value: 'FIELD=VALUE', many: true, doc: 'What differs after a change: from, to, data, value, gas, state=JSON, block=JSON.' },
-    json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
-    flame: { value: 'FILE', doc: 'Write a flame graph of gas as SVG.' },
+    replay: { doc: 'Run a mined transaction again on the state before it, with the changes of --set and --override; print what differs.' },
+    set: { value: 'FIELD=VALUE', many: true, doc: 'A change of a replay: from, to, data, value, gas, state=JSON, block=JSON.' },
+    override: { value: 'A.FIELD=V', many: true, doc: 'State of a call or replay: A.balance=, A.nonce=, A.code=0x… or @FILE, A.slot[K]=.' },
+    'block-override': { value: 'FIELD=V', many: true, doc: 'Block of a call or replay: time, number, baseFeePerGas, gasLimit and others.' },
+    call: { doc: 'Trace a call that is not mined.' },
+    to: { value: 'ADDRESS', doc: 'What is called; without it code is deployed.' },
+    sig: { value: 'SIGNATURE', doc: 'Function that is called; its arguments follow the flags.' },
+    data: { value: 'HEX', doc: 'Data of the call, instead of a signature.' },
+    from: { value: 'ADDRESS', doc: 'Who calls.' },
+    value: { value: 'AMOUNT', doc: 'What is paid: wei, 20gwei, 1ether.' },
+    'gas-limit': { value: 'N', doc: 'Gas of the call. Default: what the node allows.' },
+    block: { value: 'B[:INDEX]', doc: 'State of the call: after block B, or before its transaction INDEX. Default: latest.' },
+    flame: { value: 'FILE', doc: 'Write a flame graph of gas: as HTML where FILE ends in .html, else as SVG.' },
     speedscope: { value: 'FILE', doc: 'Write a profile of gas for speedscope.' },
     folded: { value: 'FILE', doc: 'Write collapsed stacks of gas.' },
-    labels: { value: 'FILE', doc: 'Names of addresses.' },
-    signatures: { value: 'FILE', doc: 'Signatures of functions, errors and events.' },
-    artifacts: { value: 'DIR', many: true, doc: 'Artifacts of Foundry or Hardhat, or a project: names, errors, lines.' },
-    depth: { value: 'N', doc: 'Leave out deeper frames.' },
-    width: { value: 'N', doc: `Longest line, in characters. Default: ${WIDTH}.` },
-    raw: { doc: 'Shorten nothing: whole lines, bytes and texts, still escaped.' },
-    check: { doc: `Exit with ${SOME_FAILED} where a transaction failed.` },
+    ...ARTIFACTS,
+    ...DEPTH,
+    ...CHECK,
   },
-  files: { name: 'TX|BLOCK', min: 1, max: 1 },
+  files: { name: 'TX|BLOCK', min: 0, max: ARGUMENTS_MAX },
   run: async (parsed, terminal) => {
     // What decodes arguments is loaded by this command alone.
     const { runTrace } = await import('../trace/run.ts')
     return runTrace(parsed, terminal)
+  },
+}
+
+export const compare: Command = {
+  name: 'compare',
+  doc: 'Print what differs in the calls of two transactions.',
+  flags: { ...SHARED, ...ARTIFACTS },
+  files: { name: 'TX', min: 2, max: 2 },
+  run: async (parsed, terminal) => {
+    const [first = '', second = ''] = parsed.files
+    const { runTrace } = await import('../trace/run.ts')
+    return runTrace({ ...parsed, files: [first], flags: new Map([...parsed.flags, ['compare', second]]) }, terminal)
+  },
+}
+
+export const simulate: Command = {
+  name: 'simulate',
+  doc: 'Simulate blocks of calls (eth_simulateV1) and print the tree of each call.',
+  more: [
+    'FILE holds the first parameter of eth_simulateV1 as JSON, or its blockStateCalls alone; - is standard',
+    'input. The node must have eth_simulateV1 and debug_traceCallMany.',
+  ],
+  flags: {
+    ...SHARED,
+    block: { value: 'B', doc: 'Block on which the simulation begins. Default: latest.' },
+    ...DEPTH,
+    ...CHECK,
+  },
+  files: { name: 'FILE', min: 1, max: 1 },
+  run: async (parsed, terminal) => {
+    const { runSimulate } = await import('../trace/simulate.ts')
+    return runSimulate(parsed, terminal)
   },
 }

@@ -5,6 +5,7 @@ import {
   type ContractAnswer,
   contractOf,
   contractOfCode,
+  contractsAt,
   type GasByLine,
   gasByLine,
   type Line,
@@ -14,11 +15,13 @@ import {
   type Named,
   type PcRow,
   type ProfiledCode,
+  readLayout,
+  SlotNames,
   SourceLines,
   signaturesOf,
   wantedOf,
 } from '../../explore/artifacts/index.ts'
-import { type Frame, preorder, printable } from '../../explore/index.ts'
+import { type Frame, type Preimages, preorder, printable } from '../../explore/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import { type Ask, TraceError } from './ask.ts'
 
@@ -57,6 +60,13 @@ async function codesOf(ask: Ask, addresses: readonly string[], block: string): P
     }
   }
   return codes
+}
+
+/** A slot of an account, and what a transaction hashed. */
+interface SlotPlace {
+  readonly address: string
+  readonly slot: string
+  readonly preimages: Preimages
 }
 
 /** The contracts of traces, and their lines. */
@@ -127,6 +137,17 @@ export class TracedContracts {
       }),
     )
     return (frame, pc) => lines[frame]?.at(frames[frame]?.kind.startsWith('CREATE') ? 'creation' : 'runtime', pc)
+  }
+
+  /** The variable that lies in a slot, by the layout of the code that works on its account. */
+  slotName(trace: number, top: Frame, { address, slot, preimages }: SlotPlace): string | undefined {
+    const named = this.named[trace] as Named
+    for (const contract of contractsAt(named, preorder(top), address)) {
+      const layout = readLayout(contract.layout)
+      const parts = layout === undefined ? [] : new SlotNames(layout, preimages).parts(slot)
+      if (parts.length > 0) return parts.map(({ name }) => name).join(', ')
+    }
+    return undefined
   }
 
   /** Gas of a profile by line. */

@@ -18,11 +18,11 @@ import {
 } from '../../explore/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
-import { WIDTH } from '../commands/trace.ts'
-import { ASK_MS_MAX, type Ask, TraceError } from './ask.ts'
-import type { Found, Traced } from './run.ts'
-
-const TRACER = { tracer: 'callTracer', tracerConfig: { withLog: true }, timeout: `${ASK_MS_MAX / 1000}s` } as const
+import { type Ask, TraceError } from './ask.ts'
+import { overridesOf } from './call.ts'
+import { coloured, hasColours } from './colour.ts'
+import { type Found, TRACER, type Traced } from './found.ts'
+import { widthOf } from './width.ts'
 
 /** Fields that `--set` changes, and what each makes of a what-if. */
 const SETTERS: Readonly<Record<string, (value: string, whatIf: WhatIf) => WhatIf>> = {
@@ -47,10 +47,27 @@ function bytesOf(value: string): string {
   return value
 }
 
-/** The changes of a command line as a function of what-ifs; undefined without `--set`. */
-export function changesOf({ lists }: Parsed): ((whatIf: WhatIf) => WhatIf) | undefined {
-  const given = lists.get('set')
-  if (given === undefined) return undefined
+/**
+ * The changes of a command line as a function of what-ifs; undefined without `--set`, `--override`
+ * and `--replay`.
+ */
+export function changesOf(parsed: Parsed): ((whatIf: WhatIf) => WhatIf) | undefined {
+  if (parsed.flags.get('call') === 'true') {
+    const stray = ['set', 'replay'].find((name) => parsed.lists.has(name) || parsed.flags.has(name))
+    if (stray !== undefined) throw new UsageError(`--${stray} is of a mined transaction: leave --call out`)
+    return undefined
+  }
+  const overridden = overridesOf(parsed)
+  const given = parsed.lists.get('set')
+  if (given === undefined && overridden === undefined && parsed.flags.get('replay') !== 'true') return undefined
+  const set = settersOf(given ?? [])
+  return (whatIf) => {
+    const changed = set(whatIf)
+    return overridden?.(changed) ?? changed
+  }
+}
+
+function settersOf(given: readonly string[]): (whatIf: WhatIf) => WhatIf {
   const changes = given.map((text) => {
     const at = text.indexOf('=')
     const [field, value] = [text.slice(0, at), text.slice(at + 1)]
@@ -101,13 +118,17 @@ export function printComparison(
   found: Found,
   second: { top: Frame; name: string },
   names: Names,
-  { flags }: Parsed,
+  parsed: Parsed,
   terminal: Terminal,
 ): void {
   const { hash, top } = one(found, '--compare')
   const comparison = compareTrees(top, second.top)
-  if (flags.get('json') === 'true') terminal.out(`${JSON.stringify(jsonOf(comparison))}\n`)
-  else terminal.out(comparisonText(comparison, names, [hash.slice(0, 10), second.name], flags.get('raw') === 'true' ? undefined : WIDTH))
+  if (parsed.flags.get('json') === 'true') {
+    terminal.out(`${JSON.stringify(jsonOf(comparison))}\n`)
+    return
+  }
+  const text = comparisonText(comparison, names, [hash.slice(0, 10), second.name], widthOf(parsed, terminal))
+  terminal.out(hasColours(parsed, terminal) ? coloured(text) : text)
 }
 
 const jsonOf = ({ calls, ...sums }: Comparison): unknown => ({

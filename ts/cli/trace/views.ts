@@ -2,8 +2,10 @@
 import type { Line } from '../../explore/artifacts/index.ts'
 import {
   type Names,
+  namedSlot,
   type OpcodeRow,
   opcodeText,
+  type Preimages,
   preorder,
   type RawDiff,
   type RawStep,
@@ -15,7 +17,7 @@ import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { artifactsMissing, type LineProfile, lineSuffix, type TracedContracts } from './artifacts.ts'
 import { ASK_MS_MAX, type Ask, NoSuchMethod, TraceError } from './ask.ts'
-import type { Found, Traced } from './run.ts'
+import type { Found, Traced } from './found.ts'
 
 /** Steps of one page; the method takes no more. */
 const PAGE_STEPS = 1_000
@@ -103,7 +105,7 @@ async function printSteps({ from, to }: { from: number; to: number }, { traced, 
   for (let at = from; at < to; ) {
     const end = Math.min(to, at + PAGE_STEPS)
     const options = { from: at, to: end, timeout: TIMEOUT, ...(whole || json ? {} : { stackTop: STACK_TOP }) }
-    const { steps, next } = (await askHearth(means, '--steps', 'debug_traceSteps', one.hash, options)) as Page
+    const { steps, next } = (await askHearth(means, '--steps', 'debug_traceSteps', one.subject, options)) as Page
     if (json) terminal.out(steps.map((step, i) => `${printed + i > 0 ? ',' : ''}${JSON.stringify(step)}`).join(''))
     else if (steps.length > 0) terminal.out(`${steps.map(text).join('\n')}\n`)
     printed += steps.length
@@ -120,7 +122,7 @@ interface Profile {
 }
 
 async function printOpcodes({ whole, traced }: Found, means: Means): Promise<void> {
-  const of = whole === undefined ? traced[0]?.hash : { block: whole }
+  const of = whole === undefined ? traced[0]?.subject : { block: whole }
   const options = { by: 'opcode', timeout: TIMEOUT }
   const profile = (await askHearth(means, '--gas=opcode', 'debug_traceGasProfile', of, options)) as Profile
   means.terminal.out(isJson(means) ? `${JSON.stringify(profile)}\n` : opcodeText(profile.rows, profile))
@@ -128,7 +130,7 @@ async function printOpcodes({ whole, traced }: Found, means: Means): Promise<voi
 
 async function printLines({ whole, traced }: Found, means: Means): Promise<void> {
   if (means.contracts === undefined) throw artifactsMissing('--gas=line')
-  const of = whole === undefined ? traced[0]?.hash : { block: whole }
+  const of = whole === undefined ? traced[0]?.subject : { block: whole }
   const profile = (await askHearth(means, '--gas=line', 'debug_traceGasProfile', of, { by: 'pc', timeout: TIMEOUT })) as LineProfile
   const { gas, text } = await means.contracts.gas(profile)
   means.terminal.out(isJson(means) ? `${JSON.stringify(gas)}\n` : text)
@@ -139,9 +141,7 @@ const DIFF = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, timeo
 /** What each transaction changed. */
 async function diffsOf({ whole, traced }: Found, { ask }: Means): Promise<[Traced, RawDiff][]> {
   if (whole === undefined) {
-    return await Promise.all(
-      traced.map(async (one) => [one, (await ask('debug_traceTransaction', one.hash, DIFF)) as RawDiff] as [Traced, RawDiff]),
-    )
+    return await Promise.all(traced.map(async (one) => [one, (await one.trace(DIFF)) as RawDiff] as [Traced, RawDiff]))
   }
   const all = (await ask('debug_traceBlockByHash', whole, DIFF)) as { result?: RawDiff; error?: string }[]
   return traced.map((one, i) => {
@@ -151,15 +151,32 @@ async function diffsOf({ whole, traced }: Found, { ask }: Means): Promise<[Trace
   })
 }
 
+/**
+ * What a transaction hashed, by which its slots have names; nothing where the node does not know.
+ */
+async function preimagesOf({ trace }: Traced): Promise<Preimages> {
+  try {
+    return new Map(Object.entries((await trace({ tracer: 'keccak256PreimageTracer', timeout: TIMEOUT })) as Record<string, string>))
+  } catch (e) {
+    if (!(e instanceof TraceError)) throw e
+    return new Map()
+  }
+}
+
 async function printState(found: Found, means: Means): Promise<void> {
   const diffs = await diffsOf(found, means)
   if (isJson(means)) {
     const rows = diffs.map(([{ hash, index }, diff]) => ({ hash, block: found.block, index, ...diff }))
     return means.terminal.out(`${JSON.stringify(rows)}\n`)
   }
-  const texts = diffs.map(([{ hash, index }, diff]) =>
-    [`${hash}  block ${found.block} #${index}`, ...stateText(diff, means.names)].join('\n'),
-  )
+  const texts: string[] = []
+  for (const [n, [one, diff]] of diffs.entries()) {
+    const preimages = await preimagesOf(one)
+    const slotName = (address: string, slot: string): string | undefined =>
+      means.contracts?.slotName(n, one.top, { address, slot, preimages }) ?? namedSlot(slot, preimages)
+    const place = one.index === undefined ? `after block ${found.block}` : `block ${found.block} #${one.index}`
+    texts.push([`${one.hash}  ${place}`, ...stateText(diff, means.names, slotName)].join('\n'))
+  }
   means.terminal.out(`${texts.join('\n\n')}\n`)
 }
 

@@ -54,6 +54,20 @@ export function contractOf({ addresses, creations }: Named, frame: Frame, number
   return (made ?? (frame.to === undefined ? undefined : addresses.get(frame.to.toLowerCase())))?.[0]
 }
 
+/**
+ * The contracts whose code works on the storage of an account: its own, and those that it runs by
+ * DELEGATECALL, which a proxy's variables are of.
+ */
+export function contractsAt({ addresses }: Named, frames: Iterable<Frame>, address: string): ContractAnswer[] {
+  const account = address.toLowerCase()
+  const codes = new Set([account])
+  for (const frame of frames) {
+    const isBorrowed = frame.kind === 'DELEGATECALL' || frame.kind === 'CALLCODE'
+    if (isBorrowed && frame.to !== undefined && frame.from.toLowerCase() === account) codes.add(frame.to.toLowerCase())
+  }
+  return [...codes].flatMap((code) => addresses.get(code)?.[0] ?? [])
+}
+
 /** The contract of a code of a profile. */
 export function contractOfCode({ addresses, creations }: Named, { init, addresses: at }: ProfiledCode): ContractAnswer | undefined {
   for (const address of at) {

@@ -3,6 +3,7 @@
 export {
   contractOf,
   contractOfCode,
+  contractsAt,
   labelsOf,
   NAMED_MAX,
   type Named,

@@ -4,6 +4,11 @@
 /** Opcodes that carry bytes behind them. */
 const [PUSH1, PUSH32] = [0x60, 0x7f]
 
+/** Jumps of one kind that are listed; debug_traceGasProfile takes as many marks. */
+const JUMPS_MAX = 65_536
+
+const isJumpAt = (hex: string, pc: number): boolean => /^5[67]$/.test(hex.slice(2 * pc, 2 * pc + 2))
+
 /** A place in a source. */
 export interface MapEntry {
   /** Bytes from the beginning of the source. */
@@ -20,10 +25,13 @@ export class SourceMap {
   private readonly entries: readonly MapEntry[]
   /** Number of the instruction at each program counter; -1 within the data of a PUSH. */
   private readonly instructions: Int32Array
+  /** 1 at a JUMP or JUMPI. */
+  private readonly isJump: Uint8Array
 
   /** `hex` without a prefix. */
   constructor(map: string, hex: string) {
     this.instructions = instructionsOf(hex)
+    this.isJump = Uint8Array.from(this.instructions, (i, pc) => (i >= 0 && isJumpAt(hex, pc) ? 1 : 0))
     this.entries = parse(map, this.instructions.length)
   }
 
@@ -31,6 +39,16 @@ export class SourceMap {
   at(pc: number): MapEntry | undefined {
     const i = this.instructions[pc]
     return i === undefined || i < 0 ? undefined : this.entries[i]
+  }
+
+  /** Program counters of the jumps of a kind, in order; at most 65,536. */
+  jumps(kind: 'i' | 'o'): number[] {
+    const found: number[] = []
+    for (let pc = 0; pc < this.instructions.length && found.length < JUMPS_MAX; pc++) {
+      const i = this.instructions[pc] as number
+      if (i >= 0 && this.entries[i]?.jump === kind && this.isJump[pc] === 1) found.push(pc)
+    }
+    return found
   }
 
   /** Numbers of the sources that the code is from. */

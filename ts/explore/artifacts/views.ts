@@ -105,6 +105,24 @@ export class SourceLines {
     return file !== undefined && 'problem' in file ? `${file.path}: ${file.problem}` : undefined
   }
 
+  /** Program counters of jumps into functions and out of them. */
+  jumps(part: Part): { readonly in: readonly number[]; readonly out: readonly number[] } {
+    const map = this.maps.get(part)
+    return { in: map?.jumps('i') ?? [], out: map?.jumps('o') ?? [] }
+  }
+
+  /**
+   * The function whose code begins at a program counter, by what its source says there; undefined
+   * for code of the compiler.
+   */
+  functionAt(part: Part, pc: number): string | undefined {
+    const line = this.at(part, pc)
+    if (line === undefined) return undefined
+    const text = this.textOf(line.path)?.[line.line - 1]?.slice(line.from.column - 1) ?? ''
+    const [, kind, name] = /^(function|modifier|constructor|receive|fallback)\b\s*([\w$]*)/.exec(text) ?? []
+    return kind === undefined ? `${line.path}:${line.line}` : name || kind
+  }
+
   private linesOf(file: SourceFile): Lines | undefined {
     if (!('text' in file)) return undefined
     const known = this.lines.get(file.id) ?? new Lines(file.text)

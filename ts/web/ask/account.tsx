@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { disassembled } from '../../explore/disassembly.ts'
+import { opcodeHint } from '../../explore/index.ts'
 import { grouped } from '../parts/format.ts'
 import { Card, Empty, Segments, TxLink, Wait, Who } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
@@ -163,7 +164,7 @@ function Disassembly({ code }: { readonly code: string }): JSX.Element {
         return (
           <div key={i} class={`dline${isTarget ? ' target' : ''}`} role="listitem" data-testid="instruction">
             <span class="ln">{pc.toString(16).padStart(4, '0')}</span>
-            <span>{name}</span>
+            <span title={opcodeHint(name)}>{name}</span>
             <span class="faint">{data}</span>
           </div>
         )

@@ -4,6 +4,7 @@ import {
   ArtifactSet,
   type ContractAnswer,
   contractOf,
+  contractsAt,
   type FindSource,
   type Line,
   labelsOf,
@@ -47,8 +48,8 @@ export interface Contracts {
   readonly of: (frame: number) => ContractAnswer | undefined
   /** The lines of a contract. */
   readonly lines: (contract: ContractAnswer) => Promise<SourceLines | undefined>
-  /** What a slot that changed holds, by the layout of its contract. */
-  readonly slot: (address: string, change: SlotChange, preimages: Preimages) => PartChange[]
+  /** What a slot that changed holds, by the layout of its contract; `all`: also what did not. */
+  readonly slot: (address: string, change: SlotChange, preimages: Preimages, all?: boolean) => PartChange[]
 }
 
 interface Identified {
@@ -175,12 +176,15 @@ export async function contractsOf(trace: Trace, isAtNode: boolean, signal: Abort
     problems,
     of: (frame) => contractOf(named, trace.frames[frame] as Frame, frame),
     lines: linesOf,
-    slot: (address, change, preimages) => slotOf(named, address, change, preimages),
+    slot: (address, change, preimages, all = false) =>
+      contractsAt(named, trace.frames, address)
+        .map((contract) => slotOf(contract, change, preimages, all))
+        .find((parts) => parts.length > 0) ?? [],
   }
 }
 
-function slotOf(named: Named, address: string, { slot, before, after }: SlotChange, preimages: Preimages): PartChange[] {
-  const layout = readLayout(named.addresses.get(address.toLowerCase())?.[0]?.layout)
+function slotOf({ layout: json }: ContractAnswer, { slot, before, after }: SlotChange, preimages: Preimages, all: boolean): PartChange[] {
+  const layout = readLayout(json)
   if (layout === undefined) return []
   const changes = new SlotNames(layout, preimages).parts(slot).map((part) => ({
     name: printable(part.name),
@@ -189,7 +193,7 @@ function slotOf(named: Named, address: string, { slot, before, after }: SlotChan
     after: printable(partValue(part, after)),
   }))
   // Of variables that share the slot, those that changed.
-  return changes.length > 1 ? changes.filter((part) => part.before !== part.after) : changes
+  return changes.length > 1 && !all ? changes.filter((part) => part.before !== part.after) : changes
 }
 
 /** The line of a step; undefined for code of the compiler and of contracts without lines. */

@@ -152,16 +152,16 @@ export function Views({ hash, block, height, trace, view, index, gas }: ViewsPro
       {view === 'events' && <Events hash={hash} trace={trace} />}
       {view === 'balances' && <Balances hash={hash} block={block} height={height} trace={trace} />}
       {view === 'state' && <StateDiff hash={hash} block={block} contracts={contracts} />}
-      {view === 'flame' && <Gas hash={hash} trace={trace} selected={selected} gas={gas} />}
+      {view === 'flame' && <Gas hash={hash} trace={trace} selected={selected} gas={gas} contracts={contracts} />}
       {view === 'lines' && <Lines hash={hash} trace={trace} contracts={contracts} />}
-      {view === 'storage' && <StorageHeat hash={hash} block={block} trace={trace} />}
+      {view === 'storage' && <StorageHeat hash={hash} block={block} trace={trace} contracts={contracts} />}
       {view === 'steps' &&
         (index.error !== undefined ? (
           <Trouble error={index.error} retry={index.reload} />
         ) : index.value === undefined ? (
           <Wait what="Counting the steps" />
         ) : (
-          <Steps hash={hash} trace={trace} index={index.value} contracts={contracts} />
+          <Steps hash={hash} block={block} trace={trace} index={index.value} contracts={contracts} />
         ))}
       {view === 'raw' && <Raw hash={hash} block={block} />}
     </>

@@ -8,6 +8,9 @@ import { boxAt, boxText, drawFlame, neighbour, ROW, rowsOf, type Scene, type Win
 /** Tallest flame that is shown at once, in pixels; deeper ones are scrolled. */
 const HEIGHT_MAX = 480
 
+/** Names that the document has beside the drawing. */
+const NAMES_MAX = 100
+
 interface Props {
   readonly boxes: Boxes
   readonly label: string
@@ -18,6 +21,8 @@ interface Props {
   readonly onOpen?: (top: Frame, frame: Frame) => void
   /** Told of a box that is clicked, beside zooming. */
   readonly onPick?: (frame: Frame) => void
+  /** What boxes are. */
+  readonly what?: string
 }
 
 interface Tip {
@@ -26,7 +31,7 @@ interface Tip {
   readonly y: number
 }
 
-export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element {
+export function FlameView({ boxes, label, onOpen, onPick, what = 'calls' }: Props): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null)
   const scroller = useRef<HTMLDivElement>(null)
   const rows = useMemo(() => rowsOf(boxes), [boxes])
@@ -72,11 +77,11 @@ export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element 
   }
   const open = (box: number): void => {
     if (box < 0) return
-    const frame = boxes.frame[box] as Frame
-    if (onOpen !== undefined) onOpen(boxes.frame[topOf(box)] as Frame, frame)
+    const frame = boxes.frame[box]
+    if (onOpen !== undefined && frame !== undefined) onOpen(boxes.frame[topOf(box)] as Frame, frame)
     else {
       zoom(box)
-      onPick?.(frame)
+      if (frame !== undefined) onPick?.(frame)
     }
   }
   const place = (event: MouseEvent): number => boxAt(scene, rows, event.offsetX, event.offsetY)
@@ -96,7 +101,13 @@ export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element 
   }
   const said = tip?.box ?? focused
   return (
-    <div class="flame-box" data-testid="flame" data-frames={boxes.frames} data-boxes={boxes.count}>
+    <div
+      class="flame-box"
+      data-testid="flame"
+      data-frames={boxes.frames}
+      data-boxes={boxes.count}
+      data-names={boxes.names.slice(0, NAMES_MAX).join('\n')}
+    >
       <div class="steps-bar">
         <input
           class="field grow"
@@ -120,7 +131,7 @@ export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element 
             style={{ height: `${height}px`, position: 'sticky', top: '0' }}
             tabIndex={0}
             role="img"
-            aria-label={`${label}: a flame of ${boxes.frames} calls. Arrow keys move, Enter opens, Escape shows all.`}
+            aria-label={`${label}: a flame of ${boxes.frames} ${what}. Arrow keys move, Enter opens, Escape shows all.`}
             onMouseMove={(event) => {
               const box = place(event)
               setTip(box < 0 ? undefined : { box, x: event.offsetX, y: event.offsetY })
@@ -135,7 +146,9 @@ export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element 
         </div>
       </div>
       <div class="flame-said" aria-live="polite">
-        <bdi>{said < 0 || said >= boxes.count ? `${boxes.frames} calls, ${boxes.deepest + 1} deep` : printable(boxText(boxes, said))}</bdi>
+        <bdi>
+          {said < 0 || said >= boxes.count ? `${boxes.frames} ${what}, ${boxes.deepest + 1} deep` : printable(boxText(boxes, said))}
+        </bdi>
       </div>
     </div>
   )

@@ -1,13 +1,17 @@
 // Where the gas went: a flame, and the hottest functions beside it.
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { type FlameOrder, type Frame, flameBoxes, flameSvg, folded, hotFunctions, speedscope } from '../../explore/index.ts'
+import { type FlameOrder, type Frame, flameBoxes, flameHtml, flameSvg, folded, hotFunctions, speedscope } from '../../explore/index.ts'
+import type { Contracts } from '../ask/contracts.ts'
 import { FlameView } from '../parts/flame.tsx'
 import { grouped, percent } from '../parts/format.ts'
+import { late } from '../parts/late.tsx'
 import { Card, Fact, Foreign, Meter, Segments } from '../parts/small.tsx'
 import { names } from '../store/names.ts'
 import { setQuery, txPath } from '../store/router.ts'
 import type { GasFacts, Trace } from './load.ts'
+
+const Functions = late(async () => (await import('../ask/functions.tsx')).Functions, true)
 
 /** Functions that are listed. */
 const HOT_MAX = 100
@@ -27,9 +31,10 @@ interface Props {
   readonly trace: Trace
   readonly selected: number
   readonly gas: GasFacts | undefined
+  readonly contracts: Contracts | undefined
 }
 
-export function Gas({ hash, trace, selected, gas }: Props): JSX.Element {
+export function Gas({ hash, trace, selected, gas, contracts }: Props): JSX.Element {
   const [order, setOrder] = useState<FlameOrder>('time')
   const known = names.value
   const boxes = useMemo(() => flameBoxes([trace.top], known, order), [trace, known, order])
@@ -67,6 +72,9 @@ export function Gas({ hash, trace, selected, gas }: Props): JSX.Element {
             >
               SVG
             </button>
+            <button type="button" class="button small" onClick={() => save(`${short}.html`, 'text/html', flameHtml(boxes, hash))}>
+              HTML
+            </button>
             <button
               type="button"
               class="button small"
@@ -100,6 +108,7 @@ export function Gas({ hash, trace, selected, gas }: Props): JSX.Element {
           </div>
         )}
       </Card>
+      {contracts !== undefined && <Functions hash={hash} trace={trace} contracts={contracts} />}
       <Card title="Hottest functions" more={<span class="faint">own gas, calls of one function together</span>}>
         <div class="scroll">
           <table class="list">

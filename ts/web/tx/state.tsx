@@ -6,22 +6,14 @@ import type { Contracts } from '../ask/contracts.ts'
 import { byteCount, ether, grouped } from '../parts/format.ts'
 import { Card, Empty, Wait, Who } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
-import { useResource } from '../store/resource.ts'
 import { go, txPath } from '../store/router.ts'
-import { rpc, rpcOr } from '../store/rpc.ts'
+import { rpc } from '../store/rpc.ts'
 import { useChanges } from './load.ts'
+import { usePreimages } from './slots.ts'
 import { Word } from './words.tsx'
 
 /** Slots of an account that are drawn at once. */
 const SLOTS_SHOWN = 100
-
-function usePreimages(hash: string, block: string): Preimages | undefined {
-  const { value } = useResource(`preimages ${hash} ${block}`, async (signal) => {
-    const found = await rpcOr<Record<string, string>>('debug_traceTransaction', [hash, { tracer: 'keccak256PreimageTracer' }], signal)
-    return new Map(Object.entries(found ?? {}))
-  })
-  return value
-}
 
 interface Hits {
   readonly hits: readonly { readonly index: number }[]

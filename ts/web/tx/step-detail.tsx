@@ -1,9 +1,10 @@
 // One step, whole: the stack with what the opcode uses, memory, storage, return data.
 import type { JSX } from 'preact'
-import { memoryWritten, stackUse } from '../../explore/index.ts'
+import { memoryWritten, opcodeHint, stackUse } from '../../explore/index.ts'
 import { grouped } from '../parts/format.ts'
-import { Card, Copy, Empty } from '../parts/small.tsx'
+import { Card, Copy, Empty, Foreign } from '../parts/small.tsx'
 import { Bytes } from './detail.tsx'
+import { wordOf } from './slots.ts'
 import { MEMORY_MAX, type Step, type Whole } from './step-store.ts'
 import { Word } from './words.tsx'
 
@@ -105,7 +106,35 @@ function Memory({ whole: { step, before } }: { readonly whole: Whole }): JSX.Ele
   )
 }
 
-export function StepDetail({ whole }: { readonly whole: Whole | undefined }): JSX.Element {
+const slotsOf = (storage: Readonly<Record<string, string>>): [string, string][] =>
+  Object.entries(storage).map(([slot, value]) => [wordOf(slot), wordOf(value)])
+
+interface Props {
+  readonly whole: Whole | undefined
+  /** The variable in a slot of the account that the step works on. */
+  readonly nameOf: (slot: string) => string | undefined
+}
+
+/** A slot that the step reads or writes. */
+function Slot({ slot, value, name }: { readonly slot: string; readonly value: string; readonly name: string | undefined }): JSX.Element {
+  return (
+    <>
+      <dt>
+        {name !== undefined && (
+          <span class="slot-name" data-testid="step-slot">
+            <Foreign text={name} />
+          </span>
+        )}
+        <Word word={slot} decimal={false} />
+      </dt>
+      <dd>
+        <Word word={value} />
+      </dd>
+    </>
+  )
+}
+
+export function StepDetail({ whole, nameOf }: Props): JSX.Element {
   if (whole === undefined) {
     return (
       <Card className="detail" title="Step">
@@ -114,6 +143,7 @@ export function StepDetail({ whole }: { readonly whole: Whole | undefined }): JS
     )
   }
   const { step } = whole
+  const hint = opcodeHint(step.op)
   return (
     <Card
       className="detail"
@@ -131,20 +161,18 @@ export function StepDetail({ whole }: { readonly whole: Whole | undefined }): JS
         </span>
       }
     >
+      {hint !== undefined && (
+        <p class="hint" data-testid="hint">
+          {hint}
+        </p>
+      )}
       <Stack step={step} />
       {step.storage !== undefined && (
         <section>
           <h3>Storage</h3>
           <dl class="args-list">
-            {Object.entries(step.storage).map(([slot, value]) => (
-              <>
-                <dt>
-                  <Word word={`0x${slot.replace(/^0x/, '')}`} decimal={false} />
-                </dt>
-                <dd>
-                  <Word word={`0x${value.replace(/^0x/, '')}`} />
-                </dd>
-              </>
+            {slotsOf(step.storage).map(([slot, value]) => (
+              <Slot key={slot} slot={slot} value={value} name={nameOf(slot)} />
             ))}
           </dl>
         </section>

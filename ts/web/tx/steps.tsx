@@ -1,7 +1,7 @@
 // The stepper: every opcode of a transaction of any size, a range at a time.
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Frame, flameName, opKind } from '../../explore/index.ts'
+import { type Frame, flameName, opcodeHint, opKind } from '../../explore/index.ts'
 import type { Contracts } from '../ask/contracts.ts'
 import { grouped } from '../parts/format.ts'
 import { late } from '../parts/late.tsx'
@@ -13,12 +13,14 @@ import { query, setQuery, txPath } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
 import type { StepIndex, Trace } from './load.ts'
 import { type Where, whereOf } from './search.ts'
+import { slotName, storageOf, usePreimages } from './slots.ts'
 import { StepDetail } from './step-detail.tsx'
 import { useSteps, useWholeStep } from './step-store.ts'
 import { Strip } from './strip.tsx'
 
 export interface StepsProps {
   readonly hash: string
+  readonly block: string
   readonly trace: Trace
   readonly index: StepIndex
   readonly contracts: Contracts | undefined
@@ -96,7 +98,7 @@ async function find(hash: string, where: Where, from: number, backwards: boolean
   return hits[0]?.index
 }
 
-function Crumbs({ hash, trace, index, frame }: Omit<StepsProps, 'contracts'> & { readonly frame: number }): JSX.Element {
+function Crumbs({ hash, trace, index, frame }: Omit<StepsProps, 'contracts' | 'block'> & { readonly frame: number }): JSX.Element {
   const path: number[] = []
   for (let at: number | null | undefined = frame; at != null && path.length <= 1024; at = index.frames[at]?.[3]) path.unshift(at)
   const shown = path.length > 6 ? [...path.slice(0, 2), -1, ...path.slice(-3)] : path
@@ -118,7 +120,7 @@ function Crumbs({ hash, trace, index, frame }: Omit<StepsProps, 'contracts'> & {
   )
 }
 
-export function Steps({ hash, trace, index, contracts }: StepsProps): JSX.Element {
+export function Steps({ hash, block, trace, index, contracts }: StepsProps): JSX.Element {
   const last = Math.max(0, index.steps - 1)
   const asked = Number(query.value.get('at') ?? 0)
   const at = Number.isSafeInteger(asked) ? Math.min(last, Math.max(0, asked)) : 0
@@ -127,6 +129,11 @@ export function Steps({ hash, trace, index, contracts }: StepsProps): JSX.Elemen
   const goField = useRef<HTMLInputElement>(null)
   const steps = useSteps(hash, index.steps)
   const { whole, error } = useWholeStep(hash, at)
+  const preimages = usePreimages(hash, block)
+  const nameOf = (slot: string): string | undefined => {
+    const call = whole === undefined ? undefined : trace.frames[whole.step.frame]
+    return call === undefined ? undefined : slotName(storageOf(call), slot, { preimages, contracts })
+  }
   const go = (to: number): void => {
     const next = Math.min(last, Math.max(0, to))
     setQuery({ at: String(next) })
@@ -207,6 +214,7 @@ export function Steps({ hash, trace, index, contracts }: StepsProps): JSX.Elemen
         <span class="d">{step?.depth}</span>
         <span
           class={`op ${step?.error === undefined ? kind : 'halt'}`}
+          title={step === undefined ? undefined : opcodeHint(step.op)}
           style={step === undefined ? {} : { paddingLeft: `${Math.min(20, step.depth - 1) * 10}px` }}
         >
           {step?.op ?? '…'}
@@ -324,7 +332,7 @@ export function Steps({ hash, trace, index, contracts }: StepsProps): JSX.Elemen
         {contracts !== undefined && (
           <SourcePane hash={hash} trace={trace} index={index} contracts={contracts} at={at} pc={whole?.step.pc} onGo={go} />
         )}
-        {error !== undefined ? <Trouble error={error} /> : <StepDetail whole={whole} />}
+        {error !== undefined ? <Trouble error={error} /> : <StepDetail whole={whole} nameOf={nameOf} />}
       </div>
     </div>
   )

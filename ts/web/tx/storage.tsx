@@ -1,14 +1,15 @@
 // How storage was used: slots by the gas that their reads and writes took, cold ones told by what they cost (EIP-2929).
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { Frame } from '../../explore/index.ts'
+import type { Contracts } from '../ask/contracts.ts'
 import { grouped, percent } from '../parts/format.ts'
-import { Card, Empty, Wait, Who } from '../parts/small.tsx'
+import { Card, Empty, Foreign, Wait, Who } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
 import { useResource } from '../store/resource.ts'
 import { txPath } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
 import type { Trace } from './load.ts'
+import { slotName, storageOf, usePreimages } from './slots.ts'
 import { Word } from './words.tsx'
 
 /** Accesses that are looked at; of transactions with more, the first ones. */
@@ -43,9 +44,6 @@ interface Accesses {
   readonly all: readonly Access[]
   readonly cut: boolean
 }
-
-/** The account whose storage a frame works on: that of its caller where it runs another's code. */
-const storageOf = ({ kind, from, to }: Frame): string => (kind === 'DELEGATECALL' || kind === 'CALLCODE' ? from : (to ?? from))
 
 async function load(hash: string, trace: Trace, signal: AbortSignal): Promise<Accesses> {
   const hits: Hit[] = []
@@ -109,7 +107,15 @@ function heatOf({ all }: Accesses): Heat[] {
   return [...sums.values()].sort((a, b) => b.gas - a.gas)
 }
 
-export function StorageHeat({ hash, block, trace }: { readonly hash: string; readonly block: string; readonly trace: Trace }): JSX.Element {
+interface Props {
+  readonly hash: string
+  readonly block: string
+  readonly trace: Trace
+  readonly contracts: Contracts | undefined
+}
+
+export function StorageHeat({ hash, block, trace, contracts }: Props): JSX.Element {
+  const preimages = usePreimages(hash, block)
   const { value, error, reload } = useResource(`heat ${hash} ${block}`, (signal) => load(hash, trace, signal))
   const rows = useMemo(() => (value === undefined ? [] : heatOf(value)), [value])
   if (error !== undefined) return <Trouble error={error} retry={reload} />
@@ -144,26 +150,34 @@ export function StorageHeat({ hash, block, trace }: { readonly hash: string; rea
               </tr>
             </thead>
             <tbody>
-              {rows.map((row) => (
-                <tr key={`${row.address} ${row.slot}`} data-testid="heat-row">
-                  <td>
-                    <Who address={row.address} />
-                  </td>
-                  <td class="mono">
-                    <Word word={row.slot} decimal={false} />
-                  </td>
-                  <td class="num">{row.reads}</td>
-                  <td class="num">{row.writes}</td>
-                  <td class="num">{row.cold}</td>
-                  <td class="num">{grouped(row.gas)}</td>
-                  <td>
-                    <span class="heat" style={{ width: `${Math.max(2, (110 * row.gas) / most)}px` }} />
-                  </td>
-                  <td class="num">
-                    <a href={txPath(hash, 'steps', { at: row.first })}>first step →</a>
-                  </td>
-                </tr>
-              ))}
+              {rows.map((row) => {
+                const name = slotName(row.address, row.slot, { preimages, contracts })
+                return (
+                  <tr key={`${row.address} ${row.slot}`} data-testid="heat-row">
+                    <td>
+                      <Who address={row.address} />
+                    </td>
+                    <td class="mono">
+                      {name !== undefined && (
+                        <span class="slot-name">
+                          <Foreign text={name} />
+                        </span>
+                      )}
+                      <Word word={row.slot} decimal={false} />
+                    </td>
+                    <td class="num">{row.reads}</td>
+                    <td class="num">{row.writes}</td>
+                    <td class="num">{row.cold}</td>
+                    <td class="num">{grouped(row.gas)}</td>
+                    <td>
+                      <span class="heat" style={{ width: `${Math.max(2, (110 * row.gas) / most)}px` }} />
+                    </td>
+                    <td class="num">
+                      <a href={txPath(hash, 'steps', { at: row.first })}>first step →</a>
+                    </td>
+                  </tr>
+                )
+              })}
             </tbody>
           </table>
         </div>
