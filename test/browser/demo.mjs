@@ -24,13 +24,14 @@ export const PAGES = {
   state: [`/tx/${SWAP}/state`, '[data-testid=slot-row]'],
   flame: [`/tx/${SWAP}/flame`, '[data-testid=flame]'],
   storage: [`/tx/${SWAP}/storage`, '[data-testid=heat-row]'],
-  steps: [`/tx/${SWAP}/steps`, '[data-testid=step-op]'],
+  steps: [`/tx/${SWAP}/steps?at=73`, '[data-testid=step-op]'],
   lines: [`/tx/${SWAP}/lines`, '[data-testid=give-artifacts]'],
   raw: [`/tx/${SWAP}/raw`, '[data-testid=raw]'],
   account: ['/address/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '[data-testid=account-tx]'],
+  contract: ['/address/0xdc64a140aa3e981100a9beca4e685f962f0cf6c9', '[data-testid=account-tx]'],
   call: [`/call?tx=${SWAP}`, '[data-testid=call-run]'],
   compare: [`/compare/${SWAP}/${FAILED}`, '[data-testid=compare-row]'],
-  tracer: [`/tracer?tx=${SWAP}`, '[data-testid=tracer-run]'],
+  tracer: [`/tracer?tx=${SWAP}`, '.editor'],
   missing: [`/tx/0x${'12'.repeat(32)}`, '[data-testid=trouble]'],
 }
 

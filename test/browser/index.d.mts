@@ -15,6 +15,7 @@ export interface Page {
   addInitScript(script: string): Promise<unknown>
   screenshot(options: { path: string; fullPage?: boolean }): Promise<unknown>
   waitForEvent(event: 'download', options?: { timeout?: number }): Promise<{ path(): Promise<string> }>
+  setDefaultTimeout(ms: number): void
   setViewportSize(size: { width: number; height: number }): Promise<void>
   url(): string
   content(): Promise<string>

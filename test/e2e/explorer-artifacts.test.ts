@@ -95,6 +95,35 @@ if (!('missing' in compiled)) {
       )
       expect(watched.bad).toEqual([])
     })
+
+    it('shows functions within contracts, and their gas', async () => {
+      await watched.open(`/tx/${made.put}/flame`, '[data-testid=functions]')
+      const flame = page.locator('[data-testid=functions] [data-testid=flame]').first()
+      const names = ((await flame.getAttribute('data-names')) ?? '').split('\n')
+      expect(names).toEqual(expect.arrayContaining(['Vault', 'Vault::put']))
+      expect(Number(await flame.getAttribute('data-frames'))).toBeGreaterThan(2)
+      expect(watched.bad).toEqual([])
+    })
+
+    it('names the slot of a step, and says what its opcode does', async () => {
+      const where = { op: 'SSTORE' }
+      const { hits } = await new Calls(node.url).call<{ hits: { index: number }[] }>('debug_traceStepSearch', made.put, { where })
+      const names = new Set<string>()
+      for (const { index } of hits) {
+        await watched.open(`/tx/${made.put}/steps?at=${index}`, `[data-testid=step-op][data-step="${index}"]`)
+        await watched.shows('[data-testid=step-slot]')
+        for (const name of await page.locator('[data-testid=step-slot]').allInnerTexts()) names.add(name)
+        expect(await page.locator('[data-testid=hint]').first().textContent()).toMatch(/^slot, value: writes storage/)
+      }
+      expect([...names].sort()).toEqual([
+        ['shares', 'since', 'open'].map((member) => `accounts[0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266][7].${member}`).join(', '),
+        'history',
+        'history[0]',
+        'low, high',
+      ])
+      await watched.open(`/tx/${made.put}/storage`, '[data-testid=heat-row] .slot-name:has-text("history")')
+      expect(watched.bad).toEqual([])
+    })
   })
 
   await describeInBrowser('the explorer with artifacts of the reader', (browser) => {

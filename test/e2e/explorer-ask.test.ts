@@ -34,7 +34,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
     await click('call-run')
     await watched.shows('[data-testid=call-result]')
     await watched.shows('[data-testid=compare-said][data-equal=true]')
-    expect(await page.locator('[data-testid=frame-row]').count()).toBe(5)
+    await expect.poll(() => page.locator('[data-testid=frame-row]').count(), { timeout: PAGE_MS_MAX }).toBe(5)
     expect(watched.bad).toEqual([])
   })
 
@@ -121,7 +121,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
     await click('tracer-run')
     await watched.shows('[data-testid=result-row]')
     const counts = await dev.call<Record<string, number>>('debug_traceTransaction', SWAP, { tracer: source })
-    expect(await page.locator('[data-testid=result-row]').count()).toBe(Object.keys(counts).length)
+    await expect.poll(() => page.locator('[data-testid=result-row]').count(), { timeout: PAGE_MS_MAX }).toBe(Object.keys(counts).length)
     expect(Object.keys(counts).length).toBeGreaterThan(10)
     await fill('tracer-source', 'callTracer')
     await fill('tracer-config', '{"onlyTopCall": true}')
@@ -169,6 +169,8 @@ await describeInBrowser('the explorer, asked', (browser) => {
   it('shows an account in full, and edits it under hearth dev', async () => {
     const swap = await dev.call<{ to: string; from: string }>('eth_getTransactionByHash', SWAP)
     await watched.open(`/address/${swap.to}`, '[data-testid=account-tx]')
+    await page.locator('[data-testid=account-more] button:has-text("Events")').first().click()
+    await watched.shows('[data-testid=account-event], [data-testid=account-more] :text("None")')
     await page.locator('[data-testid=account-more] button:has-text("Instructions")').first().click()
     await watched.shows('[data-testid=instruction]')
     await page.locator('[data-testid=account-more] button:has-text("Storage")').first().click()

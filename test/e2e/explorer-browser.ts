@@ -6,8 +6,11 @@ import { type Browser, openBrowser, type Page } from '../browser/index.mjs'
 /** How long installing and starting the browser may take, in milliseconds. */
 export const BROWSER_MS_MAX = 300_000
 
-/** How long a page may take until it shows its content, in milliseconds. */
-export const PAGE_MS_MAX = 30_000
+/**
+ * How long a page may take until it shows its content, or does what is asked of it, in
+ * milliseconds: beside other tests a browser without a graphics card may wait long for a processor.
+ */
+export const PAGE_MS_MAX = 120_000
 
 /** Whether the long tests run too. */
 export const IS_FULL = process.env.HEARTH_TEST === 'full'
@@ -39,6 +42,7 @@ export async function watchedPage(
   { also = [], ...options }: { readonly also?: readonly string[] } & Parameters<Browser['newPage']>[0] = {},
 ): Promise<Watched> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, ...options })
+  page.setDefaultTimeout(PAGE_MS_MAX)
   const bad: string[] = []
   const requests: string[] = []
   const own = [url, url.replace('http', 'ws'), 'data:', `blob:${url}`, ...also]

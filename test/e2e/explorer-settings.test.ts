@@ -6,6 +6,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAILED, SWAP } from '../browser/demo.mjs'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
+import { missing, startAnvil } from './dev-node.ts'
 import {
   BROWSER_MS_MAX,
   closeBrowserAfterAll,
@@ -221,6 +222,28 @@ await describeInBrowser('the explorer', (browser) => {
       await view.open('/', '[data-testid=block-row]')
     })
     expect(await origin.stop()).toBe(0)
+  })
+
+  const noAnvil = missing('anvil')
+  if (noAnvil !== undefined) console.log(`skipped: the explorer of a fork of anvil: ${noAnvil}`)
+  it.skipIf(!IS_FULL || noAnvil !== undefined)('row 13: works on a fork of an anvil', async () => {
+    const anvil = await startAnvil()
+    try {
+      const there = new Calls(anvil.url)
+      const sent = await there.send(ALICE, BOB, { value: '0x1' })
+      await on(['dev', '--fork-url', anvil.url], async (view, node) => {
+        const here = await new Calls(node.url).send(ALICE, BOB, { value: '0x2' })
+        for (const hash of [sent, here]) {
+          await view.open(`/tx/${hash}`, '[data-testid=frame-row]')
+          expect(await view.page.locator('[data-testid=frame-row]').count()).toBe(1)
+        }
+        await view.open('/', '[data-testid=block-row][data-number="2"]')
+        await view.open('/block/1', '[data-testid=tx-row]')
+        await view.open(`/address/${BOB}`, '[data-testid=account-tx]')
+      })
+    } finally {
+      await anvil.stop()
+    }
   })
 
   it.skipIf(!IS_FULL).each([

@@ -114,9 +114,20 @@ export const steppedOf = (whatIf: WhatIf): unknown => ({ transaction: whatIf.cal
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
+const CALL_TRACER = { tracer: 'callTracer', tracerConfig: { withLog: true } } as const
+
 /** The call as a command for curl. */
 export function curlOf(whatIf: WhatIf, url: string): string {
-  const params = traceCallOf(whatIf, { tracer: 'callTracer', tracerConfig: { withLog: true } })
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params })
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params: traceCallOf(whatIf, CALL_TRACER) })
   return `curl ${quoted(url)} -H 'content-type: application/json' -d ${quoted(body)}`
 }
+
+/** The call as a command for Foundry's cast. */
+export function castOf(whatIf: WhatIf, url: string): string {
+  const params = traceCallOf(whatIf, CALL_TRACER).map((param) => quoted(JSON.stringify(param)))
+  return `cast rpc --rpc-url ${quoted(url)} debug_traceCall ${params.join(' ')}`
+}
+
+/** The call for a client of viem. */
+export const viemOf = (whatIf: WhatIf): string =>
+  `await client.request({ method: 'debug_traceCall', params: ${JSON.stringify(traceCallOf(whatIf, CALL_TRACER), null, 2)} })`

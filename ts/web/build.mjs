@@ -17,15 +17,12 @@ const ASSETS = '/_/assets/'
 /** Bytes of everything that the first page needs, in gzip. */
 const FIRST_LOAD_BYTES_MAX = 60 * 1024
 
-/**
- * The styles in one file, in the order of their names; those of uPlot are a file of its package.
- */
+/** The styles in one file, in the order of their names. */
 function styles() {
   const folder = path.join(import.meta.dirname, 'styles')
   const files = fs.readdirSync(folder).sort()
   const own = files.map((name) => fs.readFileSync(path.join(folder, name), 'utf8'))
-  const plots = fs.readFileSync(path.join(ROOT, 'node_modules/uplot/dist/uPlot.min.css'), 'utf8')
-  return [plots, ...own]
+  return own
     .join('\n')
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/^\s+/gm, '')
@@ -45,7 +42,10 @@ function write(name, text) {
 const hashed = (base, extension, text) => `${base}-${createHash('sha256').update(text).digest('base64url').slice(0, 8)}${extension}`
 
 const bundle = await rolldown({
-  input: { main: path.join(import.meta.dirname, 'main.tsx') },
+  input: {
+    main: path.join(import.meta.dirname, 'main.tsx'),
+    worker: path.join(import.meta.dirname, 'ask/artifact-worker.ts'),
+  },
   platform: 'browser',
   transform: { define: { 'process.env.NODE_ENV': '"production"' } },
   onLog(level, log) {
@@ -66,9 +66,11 @@ const byName = new Map(output.map((chunk) => [chunk.fileName, chunk]))
 const sizes = new Map(output.map((chunk) => [chunk.fileName, write(chunk.fileName, chunk.code)]))
 const style = styles()
 const icon = fs.readFileSync(path.join(import.meta.dirname, 'icon.svg'), 'utf8')
-const names = { STYLE: hashed('style', '.css', style), ICON: hashed('icon', '.svg', icon), SCRIPT: '' }
-const entry = output.find((chunk) => chunk.isEntry)
+const names = { STYLE: hashed('style', '.css', style), ICON: hashed('icon', '.svg', icon), SCRIPT: '', WORKER: '' }
+const entryOf = (name) => output.find((chunk) => chunk.isEntry && chunk.name === name)
+const entry = entryOf('main')
 names.SCRIPT = entry.fileName
+names.WORKER = entryOf('worker').fileName
 let index = fs.readFileSync(path.join(import.meta.dirname, 'index.html'), 'utf8')
 for (const [mark, name] of Object.entries(names)) index = index.replace(`{{${mark}}}`, `${ASSETS}${name}`)
 fs.writeFileSync(path.join(PARTIAL, 'index.html'), index)

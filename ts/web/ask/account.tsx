@@ -4,9 +4,10 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import { disassembled } from '../../explore/disassembly.ts'
 import { opcodeHint } from '../../explore/index.ts'
 import { grouped } from '../parts/format.ts'
-import { Card, Empty, Segments, TxLink, Wait, Who } from '../parts/small.tsx'
+import { Card, Empty, Foreign, Segments, TxLink, Wait, Who } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
 import { VirtualList } from '../parts/vlist.tsx'
+import { names } from '../store/names.ts'
 import { useResource } from '../store/resource.ts'
 import { rpc } from '../store/rpc.ts'
 import { Word } from '../tx/words.tsx'
@@ -151,6 +152,65 @@ function Transactions({ address, height }: { readonly address: string; readonly 
   )
 }
 
+interface Log {
+  readonly blockNumber: string
+  readonly transactionHash: string
+  readonly logIndex: string
+  readonly topics: readonly string[]
+  readonly data: string
+}
+
+/** Events that are listed, the newest ones. */
+const EVENTS_MAX = 200
+
+function Events({ address, height }: { readonly address: string; readonly height: number }): JSX.Element {
+  const { value, error, reload } = useResource(`events ${address} ${height}`, async (signal) => {
+    const [from, to] = [Math.max(0, height - BLOCKS + 1), height].map((n) => `0x${n.toString(16)}`)
+    return await rpc<readonly Log[]>('eth_getLogs', [{ address, fromBlock: from, toBlock: to }], signal)
+  })
+  if (error !== undefined) return <Trouble error={error} retry={reload} />
+  if (value === undefined) return <Wait what="Reading the events" />
+  return (
+    <>
+      <p class="said faint">
+        Of this account among the newest {BLOCKS} blocks
+        {value.length > EVENTS_MAX && `, the newest ${grouped(EVENTS_MAX)} of ${grouped(value.length)}`}; eth_getLogs finds older ones.
+      </p>
+      {value.length === 0 ? (
+        <Empty title="None" />
+      ) : (
+        <div class="scroll">
+          <table class="list">
+            <thead>
+              <tr>
+                <th>Block</th>
+                <th>Transaction</th>
+                <th>Event</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...value]
+                .slice(-EVENTS_MAX)
+                .reverse()
+                .map(({ blockNumber, transactionHash, logIndex, topics, data }) => (
+                  <tr key={`${blockNumber} ${logIndex}`} data-testid="account-event">
+                    <td class="mono">{grouped(Number(blockNumber))}</td>
+                    <td>
+                      <TxLink hash={transactionHash} />
+                    </td>
+                    <td class="mono">
+                      <Foreign text={names.value.event(topics, data)} />
+                    </td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  )
+}
+
 function Disassembly({ code }: { readonly code: string }): JSX.Element {
   const rows = useMemo(() => disassembled(code), [code])
   return (
@@ -174,7 +234,7 @@ function Disassembly({ code }: { readonly code: string }): JSX.Element {
   )
 }
 
-type View = 'transactions' | 'instructions' | 'storage'
+type View = 'transactions' | 'events' | 'instructions' | 'storage'
 
 interface Props {
   readonly address: string
@@ -210,6 +270,7 @@ export function AccountMore({ address: given, code, block, height }: Props): JSX
                 isContract
                   ? [
                       ['transactions', 'Transactions'],
+                      ['events', 'Events'],
                       ['instructions', 'Instructions'],
                       ['storage', 'Storage'],
                     ]
@@ -221,6 +282,8 @@ export function AccountMore({ address: given, code, block, height }: Props): JSX
       >
         {view === 'transactions' ? (
           <Transactions key={address} address={address} height={height} />
+        ) : view === 'events' ? (
+          <Events key={address} address={address} height={height} />
         ) : view === 'instructions' ? (
           <Disassembly code={code} />
         ) : (

@@ -6,11 +6,13 @@ import {
   amountOf,
   BadWhatIf,
   blockOf,
+  castOf,
   curlOf,
   type MinedTransaction,
   objectText,
   type RawFrame,
   replayOf,
+  viemOf,
   type WhatIf,
 } from '../../explore/index.ts'
 import { Views } from '../pages/transaction.tsx'
@@ -312,9 +314,18 @@ export function CallPage({ view }: { readonly view: View }): JSX.Element {
         title="Call"
         more={
           <>
-            <span class="nowrap faint">
-              curl <Copy text={outOf(() => curlOf(whatIfOfForm(form), location.origin))} what="curl command" />
-            </span>
+            {(
+              [
+                ['curl', (whatIf) => curlOf(whatIf, location.origin)],
+                ['cast', (whatIf) => castOf(whatIf, location.origin)],
+                ['viem', viemOf],
+              ] as const satisfies readonly (readonly [string, (whatIf: WhatIf) => string])[]
+            ).map(([name, textOf]) => (
+              <span key={name} class="nowrap faint">
+                {name}
+                <Copy text={outOf(() => textOf(whatIfOfForm(form)))} what={`${name} command`} />
+              </span>
+            ))}
             <a class="button small" href={shown === undefined ? '/tracer' : `/tracer#${fragment}`}>
               Tracer
             </a>

@@ -174,8 +174,8 @@ export function Compared({ a, b }: { readonly a: Side; readonly b: Side }): JSX.
           'The traces are equal: calls, data, results, events and gas.'
         ) : (
           <>
-            {grouped(result.onlyA)} calls only {a.name}, {grouped(result.onlyB)} only {b.name}, {grouped(result.changed)} of both differ;
-            gas {grouped(a.trace.top.gasUsed)} → {grouped(b.trace.top.gasUsed)}
+            {grouped(result.onlyA)} calls only in {a.name}, {grouped(result.onlyB)} only in {b.name}, {grouped(result.changed)} of both
+            differ; gas {grouped(a.trace.top.gasUsed)} → {grouped(b.trace.top.gasUsed)}
           </>
         )}
         {at !== undefined && at !== 'running' && (

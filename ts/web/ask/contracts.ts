@@ -1,15 +1,11 @@
 // Contracts of a trace by artifacts: those of the node, and those that the reader gave, which stay
 // in the browser.
 import {
-  ArtifactSet,
   type ContractAnswer,
   contractOf,
   contractsAt,
-  type FindSource,
   type Line,
   labelsOf,
-  layoutJson,
-  type Match,
   type Named,
   type Problem,
   partValue,
@@ -18,13 +14,13 @@ import {
   type SourceAnswer,
   SourceLines,
   signaturesOf,
-  sourceAnswer,
   wantedOf,
 } from '../../explore/artifacts/index.ts'
 import { type Frame, isCreation, type Preimages, printable, type SlotChange } from '../../explore/index.ts'
 import { artifactNames } from '../store/names.ts'
 import { ask, RpcFailure, rpcOr } from '../store/rpc.ts'
 import type { Trace } from '../tx/load.ts'
+import { isOwn, matchOwn, ownKnown, ownSource } from './own-artifacts.ts'
 
 /** Addresses of one request; the node takes no more. */
 const ADDRESSES_MAX = 256
@@ -59,33 +55,6 @@ interface Identified {
   readonly problems: readonly Problem[]
 }
 
-/** Artifacts that the reader gave. */
-let ownSet = new ArtifactSet()
-const ownSources = new Map<string, string>()
-
-/** The source of a path among the files that the reader gave. */
-const findOwn: FindSource = (path) => {
-  const known = ownSources.get(path)
-  if (known !== undefined) return known
-  for (const [name, text] of ownSources) if (name.endsWith(`/${path}`)) return text
-  return undefined
-}
-
-/** Replaces the artifacts of the reader; what `fill` adds stays in the browser. */
-export async function giveArtifacts(fill: (set: ArtifactSet, sources: Map<string, string>) => Promise<void>): Promise<ArtifactSet> {
-  const set = new ArtifactSet()
-  ownSources.clear()
-  await fill(set, ownSources)
-  ownSet = set
-  return set
-}
-
-const OWN = 'own-'
-const answerOf = ({ contract, how }: Match): ContractAnswer => {
-  const { id, name, source, signatures, layout } = contract
-  return { id: `${OWN}${id}`, name, source, how, signatures, ...(layout === undefined ? {} : { layout: layoutJson(layout) }) }
-}
-
 /** By the artifacts of the node. */
 async function byNode(block: string, addresses: readonly string[], creations: readonly string[], signal: AbortSignal): Promise<Identified> {
   const body = JSON.stringify({ block, addresses, creations })
@@ -106,18 +75,19 @@ async function byReader(
   signal: AbortSignal,
 ): Promise<Identified> {
   const read = async (address: string): Promise<string> => (await rpcOr<string>('eth_getCode', [address, block], signal)) ?? '0x'
-  const found = await Promise.all(
+  const codes = await Promise.all(
     addresses.map(async (address) => {
       const own = await read(address)
       const [, delegate] = DELEGATION.exec(own) ?? []
-      return [address, ownSet.matchRuntime(delegate === undefined ? own : await read(`0x${delegate}`)).map(answerOf)] as const
+      return delegate === undefined ? own : await read(`0x${delegate}`)
     }),
   )
+  const found = await matchOwn(codes, creations)
+  const byAddress = addresses.map((address, i) => [address, found.codes[i] ?? []] as const)
   return {
-    addresses: Object.fromEntries(found.filter(([, contracts]) => contracts.length > 0)),
-    creations: creations.map((data) => ownSet.matchCreation(data).map(answerOf)),
-    contracts: ownSet.contracts.length,
-    problems: ownSet.problems,
+    addresses: Object.fromEntries(byAddress.filter(([, contracts]) => contracts.length > 0)),
+    creations: found.creations,
+    ...ownKnown(),
   }
 }
 
@@ -127,9 +97,9 @@ const lines = new Map<string, Promise<SourceLines | undefined>>()
 const LINES_MAX = 64
 
 async function loadLines({ id }: ContractAnswer): Promise<SourceLines | undefined> {
-  if (id.startsWith(OWN)) {
-    const contract = ownSet.contracts[Number(id.slice(OWN.length))]
-    return contract === undefined ? undefined : new SourceLines(sourceAnswer(contract, findOwn))
+  if (isOwn(id)) {
+    const answer = await ownSource(id)
+    return answer === undefined ? undefined : new SourceLines(answer)
   }
   const response = await ask(`/_/source/${encodeURIComponent(id)}`, {}, 'the sources of the node')
   return response.ok ? new SourceLines((await response.json()) as SourceAnswer) : undefined
@@ -153,7 +123,7 @@ export async function contractsOf(trace: Trace, isAtNode: boolean, signal: Abort
   const byFrame = new Map<number, readonly ContractAnswer[]>()
   let known = 0
   const problems: Problem[] = []
-  for (const by of [...(isAtNode ? [byNode] : []), ...(ownSet.contracts.length > 0 ? [byReader] : [])]) {
+  for (const by of [...(isAtNode ? [byNode] : []), ...(ownKnown().contracts > 0 ? [byReader] : [])]) {
     for (let i = 0; i === 0 || i < addresses.length; i += ADDRESSES_MAX) {
       const found = await by(trace.block, addresses.slice(i, i + ADDRESSES_MAX), i === 0 ? data : [], signal)
       for (const [address, contracts] of Object.entries(found.addresses)) byAddress.set(address, contracts)

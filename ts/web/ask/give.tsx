@@ -2,44 +2,19 @@
 // it is sent anywhere.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { type ArtifactSet, FILE_BYTES_MAX, FILES_MAX, mayBeArtifact, type Problem, READ_BYTES_MAX } from '../../explore/artifacts/index.ts'
+import { FILES_MAX, mayBeArtifact, type Problem } from '../../explore/artifacts/index.ts'
 import { grouped } from '../parts/format.ts'
 import { Foreign } from '../parts/small.tsx'
 import { given } from '../tx/contracts.ts'
-import { giveArtifacts } from './contracts.ts'
+import type { Given } from './artifact-worker.ts'
+import { giveArtifacts } from './own-artifacts.ts'
 import { useStyle } from './style.ts'
-
-/** Bytes of a source that is kept. */
-const SOURCE_BYTES_MAX = 8 * 1024 * 1024
 
 /** Problems that are listed. */
 const PROBLEMS_SHOWN = 10
 
-/** A file with its path within the folder. */
-interface Given {
-  readonly path: string
-  readonly file: File
-}
-
 const isSource = (path: string): boolean => /\.(sol|vy|yul)$/.test(path)
 const isWanted = (path: string): boolean => !/(^|\/)(node_modules|\.git)\//.test(path) && (isSource(path) || mayBeArtifact(path))
-
-/** Reads files one after the other. */
-async function fill(files: readonly Given[], set: ArtifactSet, sources: Map<string, string>): Promise<void> {
-  let bytes = 0
-  for (const { path, file } of files.slice(0, FILES_MAX)) {
-    const most = isSource(path) ? SOURCE_BYTES_MAX : FILE_BYTES_MAX
-    if (file.size > most) set.refuse(path, `the file has ${grouped(file.size)} bytes, at most ${grouped(most)} are read`)
-    else if (bytes + file.size > READ_BYTES_MAX) set.refuse(path, `${grouped(READ_BYTES_MAX)} bytes of artifacts are read already`)
-    else {
-      bytes += file.size
-      const text = await file.text()
-      if (isSource(path)) sources.set(path, text)
-      else set.add(path, text)
-    }
-  }
-  if (files.length > FILES_MAX) set.refuse('', `${grouped(files.length - FILES_MAX)} files more than ${grouped(FILES_MAX)} are passed over`)
-}
 
 /** The files of what was dropped, folders included. */
 async function dropped(items: DataTransferItemList): Promise<Given[]> {
@@ -72,9 +47,8 @@ export function GiveArtifacts({ problems = [] }: { readonly problems?: readonly 
     setSaid('Reading …')
     try {
       const files = await gather()
-      const set = await giveArtifacts((into, sources) => fill(files, into, sources))
-      setOwn(set.problems)
-      const count = set.contracts.length
+      const { contracts: count, problems: passed } = await giveArtifacts(files)
+      setOwn(passed)
       setSaid(
         count === 0
           ? 'There is no artifact in it: choose out of Foundry, artifacts of Hardhat, or the project that has one'

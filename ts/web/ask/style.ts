@@ -23,7 +23,10 @@ button.plain:hover { text-decoration: underline; }
 .problems { flex-basis: 100%; font-size: 12.5px; color: var(--warn); }
 .form { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 12px 16px; padding: 16px 16px 4px; }
 .form label { display: flex; flex-direction: column; gap: 4px; font-size: 12px; color: var(--soft); min-width: 0; }
-.form label.wide { grid-column: 1 / -1; }
+.form .wide { grid-column: 1 / -1; }
+.form div.wide { display: flex; flex-direction: column; gap: 4px; font-size: 12px; color: var(--soft); min-width: 0; }
+.form .editor { height: auto; padding: 0; overflow: hidden; }
+.form .editor:focus-within { border-color: var(--accent); outline: 2px solid var(--accent); outline-offset: 1px; }
 .form .field { color: var(--text); width: 100%; }
 .form textarea.code { font-size: 12.5px; tab-size: 2; white-space: pre; overflow-x: auto; }
 .form-end { display: flex; gap: 10px; align-items: center; padding: 12px 16px 16px; flex-wrap: wrap; }

@@ -1,5 +1,5 @@
 // A tracer of the reader's own, or one of the node, on a transaction, a block or a call.
-import type { JSX } from 'preact'
+import type { ComponentType, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { BadWhatIf, blockOf, objectText, printable, traceCallOf, type WhatIf } from '../../explore/index.ts'
 import { bytes, grouped } from '../parts/format.ts'
@@ -10,6 +10,7 @@ import { query } from '../store/router.ts'
 import { RpcFailure, rpc } from '../store/rpc.ts'
 import { save } from '../tx/gas.tsx'
 import { whatIfIn } from './calls.ts'
+import type { EditorProps } from './editor.tsx'
 import { EXAMPLES, TRACERS } from './examples.ts'
 import { useStyle } from './style.ts'
 
@@ -161,6 +162,36 @@ const printableLines = (text: string): string =>
     .map((line) => printable(line, true))
     .join('\n')
 
+/** The editor of the script; a plain field until it is loaded, and where it cannot be. */
+function SourceField({ value, onChange, onRun }: Pick<EditorProps, 'value' | 'onChange' | 'onRun'>): JSX.Element {
+  const [Editor, setEditor] = useState<{ readonly of: ComponentType<EditorProps> }>()
+  useEffect(() => {
+    import('./editor.tsx').then(
+      ({ Editor: loaded }) => setEditor({ of: loaded }),
+      () => undefined,
+    )
+  }, [])
+  const label = 'Name, or JavaScript'
+  if (Editor !== undefined) return <Editor.of value={value} label={label} testid="tracer-source" onChange={onChange} onRun={onRun} />
+  return (
+    <textarea
+      class="field code"
+      rows={Math.min(24, Math.max(3, value.split('\n').length + 1))}
+      spellcheck={false}
+      aria-label={label}
+      data-testid="tracer-source"
+      value={value}
+      onInput={(event) => onChange(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault()
+          onRun()
+        }
+      }}
+    />
+  )
+}
+
 export function TracerPage(): JSX.Element {
   useStyle()
   const [draft, setDraft] = useState<Draft>(kept)
@@ -247,23 +278,10 @@ export function TracerPage(): JSX.Element {
           }}
         >
           <div class="form">
-            <label class="wide">
+            <div class="wide">
               <span>Name, or JavaScript</span>
-              <textarea
-                class="field code"
-                rows={Math.min(24, Math.max(3, draft.tracer.split('\n').length + 1))}
-                spellcheck={false}
-                data-testid="tracer-source"
-                value={draft.tracer}
-                onInput={(event) => change({ ...draft, tracer: event.currentTarget.value })}
-                onKeyDown={(event) => {
-                  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-                    event.preventDefault()
-                    void run()
-                  }
-                }}
-              />
-            </label>
+              <SourceField value={draft.tracer} onChange={(tracer) => change({ ...draft, tracer })} onRun={() => void run()} />
+            </div>
             <label class="wide">
               <span>Configuration</span>
               <textarea

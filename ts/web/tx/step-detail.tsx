@@ -11,8 +11,12 @@ import { Word } from './words.tsx'
 /** Items of the stack that are drawn; the EVM has 1,024. */
 const STACK_SHOWN = 64
 
-/** Bytes of a line of memory. */
-const LINE = 32
+/** Bytes of a line of memory: as many as have room beside their characters. */
+const LINE = 16
+const EACH_LINE = new RegExp(`.{${2 * LINE}}`, 'g')
+
+/** Bytes of a word. */
+const WORD = 32
 
 function Stack({ step }: { readonly step: Step }): JSX.Element {
   const stack = [...(step.stack ?? [])].reverse()
@@ -46,14 +50,14 @@ const printableByte = (code: number): string => (code >= 0x20 && code < 0x7f ? S
 /** A line of memory with its written bytes marked. */
 function MemoryLine({
   at,
-  word,
+  hex,
   written,
 }: {
   readonly at: number
-  readonly word: string
+  readonly hex: string
   readonly written: readonly [number, number] | undefined
 }): JSX.Element {
-  const bytes = word.slice(2).match(/../g) ?? []
+  const bytes = hex.match(/../g) ?? []
   const isWritten = (i: number): boolean => written !== undefined && at + i >= written[0] && at + i < written[0] + written[1]
   const first = bytes.findIndex((_, i) => isWritten(i))
   const last = bytes.findLastIndex((_, i) => isWritten(i))
@@ -85,19 +89,24 @@ function MemoryLine({
 
 function Memory({ whole: { step, before } }: { readonly whole: Whole }): JSX.Element {
   const words = step.memory ?? []
+  const lines =
+    words
+      .map((word) => word.slice(2))
+      .join('')
+      .match(EACH_LINE) ?? []
   // What the step before wrote in the same call is what is new.
   const written = before !== undefined && before.frame === step.frame ? memoryWritten(before.op, before.stack ?? []) : undefined
   return (
     <section>
       <h3>
-        Memory <span class="faint">{grouped(step.memorySize ?? words.length * LINE)} bytes</span>
+        Memory <span class="faint">{grouped(step.memorySize ?? words.length * WORD)} bytes</span>
       </h3>
       {words.length === 0 ? (
         <span class="faint">empty</span>
       ) : (
         <div class="memory" data-testid="memory">
-          {words.map((word, i) => (
-            <MemoryLine key={i} at={i * LINE} word={word} written={written} />
+          {lines.map((hex, i) => (
+            <MemoryLine key={i} at={i * LINE} hex={hex} written={written} />
           ))}
         </div>
       )}
