@@ -7,7 +7,7 @@ import { type Browser, openBrowser, type Page } from '../browser/index.mjs'
 export const BROWSER_MS_MAX = 300_000
 
 /**
- * How long a page may take until it shows its content, or does what is asked of it, in
+ * How long a page may take until it shows its content, or answers an action, in
  * milliseconds: beside other tests a browser without a graphics card may wait long for a processor.
  */
 export const PAGE_MS_MAX = 120_000

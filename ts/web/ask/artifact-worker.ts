@@ -1,5 +1,5 @@
-// Reads the artifacts that the reader gave and compares codes with them, in a worker: a project of a
-// gigabyte keeps no page from drawing. Nothing of it leaves the browser.
+// Reads the artifacts that the reader gave and compares codes with them, in a worker: a project of
+// a gigabyte keeps no page from drawing. Nothing of it leaves the browser.
 import {
   ArtifactSet,
   type ContractAnswer,
