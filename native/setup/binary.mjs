@@ -57,10 +57,10 @@ export function dynamicSymbols(file) {
  * Removes debug information from a shared library. Names of functions stay: a backtrace of the core
  * shows them.
  */
-export function strip(file) {
-  const { status, error } = spawnSync('strip', ['--strip-debug', file], { stdio: ['ignore', 2, 2] })
+export function strip(file, tool = 'strip') {
+  const { status, error } = spawnSync(tool, ['--strip-debug', file], { stdio: ['ignore', 2, 2] })
   if (status !== 0)
     throw new SetupError(
-      `strip ${file} failed${error === undefined ? '' : ` (${error.message})`}. Type: sudo apt-get install -y binutils, then run the command again.`,
+      `${tool} ${file} failed${error === undefined ? '' : ` (${error.message})`}. Type: sudo apt-get install -y binutils, then run the command again.`,
     )
 }

@@ -6,6 +6,7 @@
 //   node native/setup/build.mjs web      the explorer's page alone
 // node native/setup/build.mjs sandboxes   isolated-vm for every supported version of Node, for a
 //   package
+//   node native/setup/build.mjs linux-arm64-gnu   core and isolated-vm for arm64, for a package
 //
 // Fetching and compiling overlap: npm packages, isolated-vm, and libclang with RocksDB are made at
 // the same time, each in a process of its own; the core comes after them, since it needs the first
@@ -20,8 +21,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
 import { hasCore, keepCore, takeCore } from './core-store.mjs'
+import { checkCross, crossEnv, MACHINES } from './cross.mjs'
 import { ROOT, SetupError, TARGET } from './env.mjs'
-import { isolatedVm, isolatedVms, LIBRARY } from './isolated-vm.mjs'
+import { isolatedVm, isolatedVms, isolatedVmsFor, LIBRARY } from './isolated-vm.mjs'
 import { timed } from './progress.mjs'
 import { digest, Stamp } from './stamp.mjs'
 import { checkCompilers, checkNpm, checkPlatform } from './tools.mjs'
@@ -103,7 +105,8 @@ async function npmPackages() {
  * The names that napi gives the library of this machine are many; one file of ours is the sign that
  * it is there.
  */
-const addon = () => fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith('hearth.') && name.endsWith('.node'))
+const addon = () =>
+  fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith(`hearth.linux-${process.arch}-`) && name.endsWith('.node'))
 
 /** What the loader that napi writes says where there is no library for a machine. */
 const LOADER_ADVICE = /`Cannot find native binding\. ` \+\n +`npm has a bug [^`]+` \+\n +'Please try [^']+',/
@@ -135,6 +138,13 @@ function coreState(kind) {
   return { sources, stamp, isCurrent, isStored: hasCore(kind, sources) }
 }
 
+/** The command that builds the core and writes its loader and typings. */
+function napiBuild() {
+  const cli = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
+  const places = ['--manifest-path', 'native/Cargo.toml', '--package-json-path', 'package.json', '--output-dir', 'native']
+  return [cli, 'build', '--platform', '--esm', ...places]
+}
+
 async function nativeCore(kind) {
   const { sources, stamp, isCurrent } = coreState(kind)
   if (isCurrent) return
@@ -143,14 +153,25 @@ async function nativeCore(kind) {
   checkCompilers()
   const first = !fs.existsSync(path.join(TARGET, kind === 'dev' ? 'debug' : kind))
   const env = { ...process.env, ...(await cargoEnv()) }
-  const cli = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
-  const places = ['--manifest-path', 'native/Cargo.toml', '--package-json-path', 'package.json', '--output-dir', 'native']
-  const args = ['build', '--platform', '--esm', ...places, ...(kind === 'dev' ? [] : ['--release']), '--', '--locked']
-  const build = () => run(process.execPath, [cli, ...args], 'The core did not build', env)
+  const args = [...napiBuild(), ...(kind === 'dev' ? [] : ['--release']), '--', '--locked']
+  const build = () => run(process.execPath, args, 'The core did not build', env)
   await timed(`core (${kind})`, build, first ? {} : { keep: false, note: ', only what has changed' })
   sayWhereItRuns()
   stamp.write(sources)
   keepCore(kind, sources)
+}
+
+/** Builds the binaries for another machine into native/. */
+async function cross(name) {
+  const machine = MACHINES[name]
+  checkCross(machine)
+  await npmPackages()
+  const env = { ...process.env, CARGO_TARGET_DIR: TARGET, ...(await crossEnv(machine)) }
+  const args = [...napiBuild(), '--release', '--target', machine.target, '--', '--locked']
+  const build = () => run(process.execPath, args, `The core for ${name} did not build`, env)
+  await timed(`core (release)`, build, { keep: false, note: ` for ${name}` })
+  sayWhereItRuns()
+  await isolatedVmsFor(machine)
 }
 
 const changed = (name) => fs.statSync(path.join(ROOT, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -196,7 +217,7 @@ async function bundle() {
   await run(process.execPath, [path.join(ROOT, 'ts/web/build.mjs')], 'The explorer could not be bundled')
 }
 
-const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts', 'web']
+const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts', 'web', ...Object.keys(MACHINES)]
 
 /**
  * Builds everything. The child processes publish their products in the cache, where the build of
@@ -229,6 +250,7 @@ try {
   if (asked.includes('sandboxes')) await isolatedVms()
   if (asked.includes('ts')) await typescript()
   if (asked.includes('web')) await web()
+  for (const name of Object.keys(MACHINES)) if (asked.includes(name)) await cross(name)
 } catch (e) {
   for (const child of running) child.kill()
   if (!(e instanceof SetupError)) throw e

@@ -17,7 +17,8 @@ const SUMS = 'sums.json'
 const NATIVE = path.join(ROOT, 'native')
 
 /** What a build of the core writes into native/. */
-const isProduct = (name) => name === 'index.js' || name === 'index.d.ts' || (name.startsWith('hearth.') && name.endsWith('.node'))
+const isProduct = (name) =>
+  name === 'index.js' || name === 'index.d.ts' || (name.startsWith(`hearth.linux-${process.arch}-`) && name.endsWith('.node'))
 
 const folder = (profile, sources) => path.join(CACHE, `core-${profile}-${sources}`)
 

@@ -7,6 +7,7 @@
 // never fails for want of it: the node starts without it and refuses JavaScript tracers.
 import fs from 'node:fs'
 import path from 'node:path'
+import { compilerEnv, librariesOf } from './cross.mjs'
 import { CACHE, output, ROOT, say } from './env.mjs'
 import { once } from './once.mjs'
 import { PINS, pinRefusal } from './pins.mjs'
@@ -87,9 +88,9 @@ function inFolder(partial, work) {
 
 /**
  * Builds a version of isolated-vm with the Node at `program` and the headers below `nodedir`, into
- * a folder.
+ * a folder; for another processor where there is a `machine`.
  */
-function build(version, { program, nodedir }, dir) {
+function build(version, { program, nodedir, machine }, dir) {
   inFolder(`${dir}.partial-${process.pid}`, (partial) => {
     fetchPackage('isolated-vm', version, partial)
     // npm's own node-gyp, with the headers that are there, so that it has nothing to fetch. npm
@@ -105,12 +106,13 @@ function build(version, { program, nodedir }, dir) {
         PATH: `${path.dirname(program)}${path.delimiter}${process.env.PATH ?? ''}`,
         npm_config_nodedir: nodedir,
         npm_config_build_from_source: 'true',
+        ...(machine && { ...compilerEnv(machine), npm_config_arch: machine.arch }),
       },
     )
     const made = path.join(partial, 'package/build/Release/isolated_vm.node')
     // Without its debug information it is a tenth of the size; where there is no strip, it works
     // all the same.
-    output('strip', ['--strip-debug', made])
+    output(machine ? `${machine.tools}-strip` : 'strip', ['--strip-debug', made])
     publish(made, path.join(dir, 'isolated_vm.node'))
   })
 }
@@ -129,8 +131,8 @@ function publish(from, to) {
  * Puts the library of one version of Node at `target`, built where the cache does not have it.
  * `nodeOf` says which Node builds it.
  */
-async function provide({ version }, node, nodeOf, target) {
-  const dir = path.join(CACHE, `isolated-vm-${version}-node${node}-${process.platform}-${process.arch}`)
+async function provide({ version }, node, nodeOf, target, arch = process.arch) {
+  const dir = path.join(CACHE, `isolated-vm-${version}-node${node}-${process.platform}-${arch}`)
   const library = path.join(dir, 'isolated_vm.node')
   await once(library, 'isolated-vm', async () => {
     const found = await nodeOf()
@@ -197,5 +199,16 @@ export async function isolatedVms() {
     } catch (e) {
       say(`no JavaScript tracers for Node ${engine.node} in the package: ${reasonOf(e)}.`)
     }
+  }
+}
+
+/** Makes the libraries of all supported versions of Node for another machine; throws where one cannot be made. */
+export async function isolatedVmsFor(machine) {
+  for (const { version, abi, node } of Object.values(ENGINES)) {
+    const nodeOf = async () => {
+      const dir = await nodeRelease(node)
+      return { program: path.join(dir, 'bin/node'), nodedir: dir, machine }
+    }
+    await provide({ version }, node, nodeOf, path.join(librariesOf(machine), `isolated-vm-${abi}.node`), machine.arch)
   }
 }

@@ -4,14 +4,15 @@
 //
 //   node native/setup/pack.mjs [FOLDER]      FOLDER is dist/npm unless it is given
 //
-// A binary of another platform is built on that platform (`npm run build`) and put beside this
-// one's in native/ first.
+// `node native/setup/build.mjs linux-arm64-gnu` builds the binaries for arm64 on an x64 machine;
+// those built elsewhere are put beside this one's in native/ first.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { aboveFloors, BINARY_BYTES_MAX, dynamicSymbols, strip } from './binary.mjs'
+import { librariesOf, MACHINES } from './cross.mjs'
 import { ROOT, SetupError } from './env.mjs'
 import { ENGINES, nodeRelease } from './isolated-vm.mjs'
 
@@ -51,12 +52,15 @@ const LEFT_OUT = ['dist/npm', 'dist/examples']
 /** The core's library of a platform, as napi names it. */
 const binaryOf = (name) => `${manifestOf(ROOT).napi.binaryName}.${name}.node`
 
-/**
- * The libraries of isolated-vm that go with the binary of a platform: those of this machine, with
- * its own.
- */
-const librariesFor = (name) =>
-  name === HERE ? fs.readdirSync(path.join(ROOT, 'native')).filter((file) => /^isolated-vm-\d+\.node$/.test(file)) : []
+/** Folder of the libraries of isolated-vm for a platform. */
+const libraryFolder = (name) => (name === HERE || MACHINES[name] === undefined ? path.join(ROOT, 'native') : librariesOf(MACHINES[name]))
+
+/** The libraries of isolated-vm that go with the binary of a platform; none where none were built. */
+function librariesFor(name) {
+  const folder = libraryFolder(name)
+  if (!fs.existsSync(folder) || (name !== HERE && MACHINES[name] === undefined)) return []
+  return fs.readdirSync(folder).filter((file) => /^isolated-vm-\d+\.node$/.test(file))
+}
 
 function run(command, args, cwd = ROOT) {
   const { status, error } = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2] })
@@ -119,8 +123,8 @@ function packPlatform(platform) {
   let bytes = 0
   for (const file of files) {
     const copy = path.join(dir, file)
-    fs.copyFileSync(path.join(ROOT, 'native', file), copy)
-    if (name === HERE) strip(copy)
+    fs.copyFileSync(path.join(file === binaryOf(name) ? path.join(ROOT, 'native') : libraryFolder(name), file), copy)
+    strip(copy, MACHINES[name] && name !== HERE ? `${MACHINES[name].tools}-strip` : 'strip')
     const refused = aboveFloors(dynamicSymbols(copy))
     if (refused.length > 0) throw new SetupError(`${file} is not packed: ${refused.join('; ')}. Build it on an older system.`)
     bytes += fs.statSync(copy).size

@@ -69,9 +69,9 @@ const LINUX_FLAGS = [
   '-DROCKSDB_RANGESYNC_PRESENT',
 ]
 
-function targetFlags() {
+function targetFlags(arch) {
   // SSE4.2 gives hardware CRC32C; every x86-64 machine since 2011 has it.
-  const processor = process.arch === 'x64' ? ['-msse2', '-msse4.1', '-msse4.2', '-mpclmul'] : ['-march=armv8-a+crc+aes+crypto']
+  const processor = arch === 'x64' ? ['-msse2', '-msse4.1', '-msse4.2', '-mpclmul'] : ['-march=armv8-a+crc+aes+crypto']
   return [...LINUX_FLAGS, ...processor]
 }
 
@@ -90,9 +90,9 @@ function crates() {
   return dirs
 }
 
-function archive(objects, file) {
-  if (output('ar', ['crs', file, ...objects]) === undefined)
-    throw new SetupError('ar failed. Type: sudo apt-get install -y build-essential cmake, then run the command again.')
+function archive(ar, objects, file) {
+  if (output(ar, ['crs', file, ...objects]) === undefined)
+    throw new SetupError(`${ar} failed. Type: sudo apt-get install -y build-essential cmake, then run the command again.`)
 }
 
 function compile(compiler, args) {
@@ -138,8 +138,8 @@ function unityFiles(sys, dir) {
  * Symbols of RocksDB that an archive uses and does not define: of a source that must not be left
  * out.
  */
-function undefinedSymbols(library) {
-  const symbols = output('nm', ['--demangle', library])?.split('\n') ?? []
+function undefinedSymbols(nm, library) {
+  const symbols = output(nm, ['--demangle', library])?.split('\n') ?? []
   const named = symbols.map((line) => /^(?:[0-9a-f]+| +) ([A-Za-z]) (.*)$/.exec(line)).filter((found) => found !== null)
   const defined = new Set(named.filter(([, kind]) => kind !== 'U').map(([, , name]) => name))
   return [
@@ -149,7 +149,7 @@ function undefinedSymbols(library) {
   ]
 }
 
-async function build(sys, includes, flags, compiler, dir) {
+async function build(sys, includes, flags, { compiler, ar, nm }, dir) {
   const partial = `${dir}.partial-${process.pid}`
   fs.rmSync(partial, { recursive: true, force: true })
   fs.mkdirSync(partial, { recursive: true })
@@ -166,10 +166,11 @@ async function build(sys, includes, flags, compiler, dir) {
   await Promise.all(Array.from({ length: Math.min(os.availableParallelism(), units.length) }, worker))
   const library = path.join(partial, 'librocksdb.a')
   archive(
+    ar,
     units.map(({ file }) => file.replace(/cc$/, 'o')),
     library,
   )
-  const missing = undefinedSymbols(library)
+  const missing = undefinedSymbols(nm, library)
   if (missing.length > 0)
     throw new SetupError(`RocksDB is not whole: a source in LEFT_OUT (native/setup/rocksdb.mjs) defines ${missing.join(', ')}.`)
   for (const name of fs.readdirSync(partial)) if (name.startsWith('unit')) fs.rmSync(path.join(partial, name))
@@ -182,12 +183,15 @@ async function build(sys, includes, flags, compiler, dir) {
   }
 }
 
+/** The processor and the tools of this machine. */
+const thisMachine = () => ({ arch: process.arch, compiler: process.env.CXX ?? 'g++', ar: 'ar', nm: 'nm' })
+
 /**
  * Environment variables with which librocksdb-sys links the prebuilt library; builds it where it is
  * missing.
  */
-export async function rocksdbEnv() {
-  const compiler = process.env.CXX ?? 'g++'
+export async function rocksdbEnv(machine = thisMachine()) {
+  const { arch, compiler } = machine
   const version = output(compiler, ['--version'])
   if (!version)
     throw new SetupError('a C++ compiler and cmake are needed. Type: sudo apt-get install -y g++ cmake, then run the command again.')
@@ -202,19 +206,20 @@ export async function rocksdbEnv() {
     path.join(found['zstd-sys'].dir, 'zstd/lib'),
   ]
   // Names of folders do not get into the library.
-  const flags = [...FLAGS, ...targetFlags(), `-ffile-prefix-map=${path.dirname(sys)}=/cargo`]
+  const flags = [...FLAGS, ...targetFlags(arch), `-ffile-prefix-map=${path.dirname(sys)}=/cargo`]
   const versions = Object.entries(found)
     .map(([n, c]) => `${n} ${c.version}`)
     .sort()
   const key = createHash('sha256')
-    .update(
-      JSON.stringify([versions, version, flags, [...LEFT_OUT, ...COLD].map(String), SOURCES_PER_UNIT, process.platform, process.arch]),
-    )
+    .update(JSON.stringify([versions, version, flags, [...LEFT_OUT, ...COLD].map(String), SOURCES_PER_UNIT, process.platform, arch]))
     .digest('hex')
     .slice(0, 16)
   const dir = path.join(CACHE, `rocksdb-${found['librocksdb-sys'].version.replace('+', '-')}-${key}`)
   await once(path.join(dir, 'librocksdb.a'), 'RocksDB', async () => {
-    await timed('RocksDB', () => build(sys, includes, flags, compiler, dir), { note: ', once for this machine' })
+    await timed('RocksDB', () => build(sys, includes, flags, machine, dir), {
+      note: arch === process.arch ? ', once for this machine' : `, for ${arch}`,
+      keep: arch === process.arch,
+    })
   })
   return { ROCKSDB_LIB_DIR: dir, ROCKSDB_STATIC: '1' }
 }
