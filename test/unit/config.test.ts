@@ -296,7 +296,7 @@ describe('places of keys', () => {
     ])
   })
 
-  it('reads what the settings accept: a mark at the beginning, TOML 1.1, later elements of an array', () => {
+  it('reads a byte order mark, TOML 1.1 and later array elements', () => {
     const text = '\uFEFFtop = 1\nt = {\n  a = "\\e\\x41",\n}\nat = 07:32\n[[r]]\nk = 1\n[[r]]\nk = [\n]\n'
     expect([...keyPlaces(text)].map(([key, { line, column, lastLine }]) => `${key} ${line}:${column}-${lastLine}`)).toEqual([
       'top 1:2-1',

@@ -62,7 +62,7 @@ describe('a request for a host', () => {
     }
   })
 
-  it('is served under any name where all are allowed, and without one', async () => {
+  it('is served under any name where all are allowed, or none', async () => {
     const { httpUrl } = await serve({ 'evm.allowed_hosts': '*' })
     for (const host of ['evil.example', 'a b', '%', '[', 'x:y:z']) {
       expect(await exchange(httpUrl, post(`host: ${host}\r\n`)), host).toEqual(['200', ANSWER])
