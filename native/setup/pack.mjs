@@ -55,7 +55,9 @@ const binaryOf = (name) => `${manifestOf(ROOT).napi.binaryName}.${name}.node`
 /** Folder of the libraries of isolated-vm for a platform. */
 const libraryFolder = (name) => (name === HERE || MACHINES[name] === undefined ? path.join(ROOT, 'native') : librariesOf(MACHINES[name]))
 
-/** The libraries of isolated-vm that go with the binary of a platform; none where none were built. */
+/**
+ * The libraries of isolated-vm that go with the binary of a platform; none where none were built.
+ */
 function librariesFor(name) {
   const folder = libraryFolder(name)
   if (!fs.existsSync(folder) || (name !== HERE && MACHINES[name] === undefined)) return []
