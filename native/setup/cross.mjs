@@ -15,7 +15,9 @@ export const MACHINES = {
   'linux-arm64-gnu': { arch: 'arm64', target: 'aarch64-unknown-linux-gnu', tools: 'aarch64-linux-gnu' },
 }
 
-/** Where the libraries of isolated-vm for another processor lie, which have the names of this one's. */
+/**
+ * Folder of the libraries of isolated-vm for another processor, which have the names of this one's.
+ */
 export const librariesOf = ({ arch }) => path.join(ROOT, 'native', arch)
 
 /** Refuses a machine without the cross compiler or Rust's standard library for the target. */

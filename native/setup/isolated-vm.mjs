@@ -203,8 +203,8 @@ export async function isolatedVms() {
 }
 
 /**
- * Makes the libraries of all supported versions of Node for another machine; throws where one cannot
- * be made.
+ * Makes the libraries of all supported versions of Node for another machine; throws where one
+ * cannot be made.
  */
 export async function isolatedVmsFor(machine) {
   for (const { version, abi, node } of Object.values(ENGINES)) {
