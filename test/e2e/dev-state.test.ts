@@ -93,6 +93,28 @@ describe('edits', () => {
     expect(JSON.stringify(access)).toContain(X)
   })
 
+  it('are what eth_simulateV1 runs on, and part of its state roots', async () => {
+    await dev.call('anvil_setCode', X, LOAD)
+    await dev.call('anvil_setStorageAt', X, '0x0', word(7))
+    const time = `0x${((await dev.time()) + 5).toString(16)}`
+    type Simulated = { number: string; stateRoot: string; calls: { status: string; returnData: string }[] }
+    const simulate = (block: string): Promise<Simulated[]> =>
+      dev.call('eth_simulateV1', { blockStateCalls: [{ blockOverrides: { time } }, { calls: [{ to: X }] }] }, block)
+    const simulated = await simulate('latest')
+    expect(simulated).toMatchObject([
+      { number: '0x1', calls: [] },
+      { number: '0x2', calls: [{ status: '0x1', returnData: word(7) }] },
+    ])
+    await dev.call('evm_setNextBlockTimestamp', time)
+    await dev.call('evm_mine')
+    expect((await dev.block('0x1')).stateRoot).toBe(simulated[0]?.stateRoot)
+    // Later edits belong to the state after the next block.
+    await dev.call('anvil_setStorageAt', X, '0x0', word(8))
+    expect(await simulate('0x0')).toEqual(simulated)
+    const request = { blockStateCalls: [{ calls: [{ to: X }] }] }
+    expect(await dev.call('eth_simulateV1', request, 'latest')).toMatchObject([{ number: '0x2', calls: [{ returnData: word(8) }] }])
+  })
+
   it('make no account that is empty, and leave none', async () => {
     const root = (await dev.block()).stateRoot
     await dev.call('anvil_setBalance', X, '0x0')

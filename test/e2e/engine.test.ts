@@ -40,8 +40,15 @@ describe('a node that a consensus client drives', () => {
     expect((await rpc(node.url, 'engine_exchangeCapabilities', [[]])).error?.code).toBe(-32601)
     expect((await consensus.ask('debug_traceBlockByNumber', 'latest')).error?.code).toBe(-32601)
     const names = await consensus.call<string[]>('engine_exchangeCapabilities', [])
-    expect(names).toContain('engine_getPayloadV5')
-    expect(names).not.toContain('engine_exchangeCapabilities')
+    const versions = (name: string, to: number): string[] => Array.from({ length: to }, (_, i) => `engine_${name}V${i + 1}`)
+    const known = [
+      ...versions('newPayload', 4),
+      ...versions('forkchoiceUpdated', 3),
+      ...versions('getPayload', 5),
+      ...versions('getBlobs', 3),
+      ...['engine_getPayloadBodiesByHashV1', 'engine_getPayloadBodiesByRangeV1', 'engine_getClientVersionV1'],
+    ]
+    expect([...names].sort()).toEqual([...known].sort())
   })
 
   it('refuses a body over its limit', async () => {

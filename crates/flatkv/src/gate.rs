@@ -15,8 +15,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 enum State {
     #[default]
     Open,
-    /// A batch is being written.
-    Closed,
+    /// A batch is on its way. `needed` once a caller of [`Gate::pass`] waits for it.
+    Closed { needed: bool },
     /// A batch was not written: the head's rows are in the WAL alone.
     Failed(String),
 }
@@ -27,7 +27,10 @@ pub(crate) struct Gate {
     /// Whether the state is another one than [`State::Open`].
     shut: AtomicBool,
     state: Mutex<State>,
+    /// The state is another one.
     changed: Condvar,
+    /// The batch is needed.
+    needed: Condvar,
 }
 
 impl Gate {
@@ -35,7 +38,7 @@ impl Gate {
     /// before counts as a failure.
     pub(crate) fn close(self: &std::sync::Arc<Self>) -> Closed {
         let mut state = self.state.lock();
-        *state = State::Closed;
+        *state = State::Closed { needed: false };
         self.shut.store(true, SeqCst);
         drop(state);
         Closed { gate: self.clone(), written: false }
@@ -53,14 +56,18 @@ impl Gate {
         let until = Instant::now() + WAIT_MAX;
         let mut state = self.state.lock();
         loop {
-            match &*state {
+            match &mut *state {
                 State::Open => return Ok(()),
                 State::Failed(cause) => {
                     let what =
                         format!("the rows of the head were not written ({cause}); start the node again");
                     return Err(StateError::Store(what));
                 }
-                State::Closed => {}
+                State::Closed { needed: true } => {}
+                State::Closed { needed } => {
+                    *needed = true;
+                    self.needed.notify_one();
+                }
             }
             if self.changed.wait_until(&mut state, until).timed_out() {
                 let seconds = WAIT_MAX.as_secs();
@@ -84,6 +91,16 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
+    /// Returns as soon as a caller of [`Gate::pass`] waits for the batch, and after `most` at the
+    /// latest.
+    pub(crate) fn wait_until_needed(&self, most: Duration) {
+        let until = Instant::now() + most;
+        let mut state = self.gate.state.lock();
+        while matches!(*state, State::Closed { needed: false })
+            && !self.gate.needed.wait_until(&mut state, until).timed_out()
+        {}
+    }
+
     /// Lets reads pass again, or fail where the batch was not written.
     pub(crate) fn open<T>(mut self, written: &Result<T, StateError>) {
         self.written = true;
@@ -138,6 +155,26 @@ mod tests {
             let error = gate.pass().unwrap_err().to_string();
             assert!(error.contains("no space); start the node again"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_batch_that_is_put_off_is_written_once_it_is_needed() {
+        let gate = Arc::new(Gate::default());
+        let closed = gate.close();
+        let began = Instant::now();
+        closed.wait_until_needed(Duration::from_millis(10));
+        assert!(began.elapsed() >= Duration::from_millis(10), "nothing needs it");
+        let writer = std::thread::spawn(move || {
+            closed.wait_until_needed(Duration::from_secs(3_600));
+            closed.open(&Ok(()));
+        });
+        gate.pass().unwrap();
+        writer.join().unwrap();
+        assert!(gate.is_open());
+        // What the commit before needed says nothing of the next one.
+        let closed = gate.close();
+        assert!(matches!(*gate.state.lock(), State::Closed { needed: false }));
+        closed.open(&Ok(()));
     }
 
     #[test]

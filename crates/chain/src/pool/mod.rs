@@ -7,6 +7,7 @@ mod decode;
 mod delegation;
 mod entry;
 mod error;
+mod follow;
 mod inner;
 mod order;
 mod returned;
@@ -21,10 +22,11 @@ pub(crate) use returned::put_back;
 pub use validate::{MAX_BLOB_TX_BYTES, call_gas, intrinsic_gas};
 
 use alloy_primitives::{Address, B256, U256};
+use follow::Follow;
 use hearth_evm::ChainSpec;
 use hearth_primitives::{Header, PooledTransaction, StateError, StateReader};
 use inner::{Inner, Waiting};
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -58,6 +60,8 @@ pub struct TransactionPool {
     spec: Arc<ChainSpec>,
     limits: PoolLimits,
     inner: RwLock<Inner>,
+    /// Whether [`PoolKeeper`] has still to bring it to the head; see [`Self::read`].
+    follow: Follow,
     /// Grows with every change of what waits.
     version: AtomicU64,
     /// Transactions taken so far.
@@ -95,8 +99,20 @@ pub struct AccountQueue {
 impl TransactionPool {
     /// An empty pool.
     pub fn new(spec: Arc<ChainSpec>, limits: PoolLimits) -> Self {
-        let (inner, version, arrivals, watchers) = Default::default();
-        Self { spec, limits, inner, version, arrivals, watchers }
+        let (inner, follow, version, arrivals, watchers) = Default::default();
+        Self { spec, limits, inner, follow, version, arrivals, watchers }
+    }
+
+    /// What waits, once the pool has followed the last move of the head.
+    fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        self.follow.settle();
+        self.inner.read()
+    }
+
+    /// As [`Self::read`], to change it.
+    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.follow.settle();
+        self.inner.write()
     }
 
     /// Calls this watcher for every transaction from now on, until it is dropped: the pool does not
@@ -130,7 +146,7 @@ impl TransactionPool {
         head: &Header,
         state: &dyn StateReader,
     ) -> Result<Arc<PoolEntry>, PoolError> {
-        let known = |hash: &B256| self.inner.read().by_hash.contains_key(hash);
+        let known = |hash: &B256| self.read().by_hash.contains_key(hash);
         if known(transaction.tx_hash()) {
             return Err(PoolError::AlreadyKnown);
         }
@@ -138,7 +154,7 @@ impl TransactionPool {
         entry.arrival = self.arrivals.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(entry);
         let account = state.account(&entry.sender)?.unwrap_or_default();
-        let mut inner = self.inner.write();
+        let mut inner = self.write();
         if inner.by_hash.contains_key(&entry.hash) {
             return Err(PoolError::AlreadyKnown);
         }
@@ -177,13 +193,13 @@ impl TransactionPool {
 
     /// A waiting transaction.
     pub fn get(&self, hash: &B256) -> Option<Arc<PoolEntry>> {
-        self.inner.read().by_hash.get(hash).cloned()
+        self.read().by_hash.get(hash).cloned()
     }
 
     /// The nonce after the account's pending transactions up to the first gap; `next` is its nonce
     /// in the state.
     pub fn next_nonce(&self, address: &Address, next: u64) -> u64 {
-        match self.inner.read().by_account.get(address) {
+        match self.read().by_account.get(address) {
             Some(waiting) => next + contiguous(&waiting.queue, next).count() as u64,
             None => next,
         }
@@ -197,7 +213,7 @@ impl TransactionPool {
         base_fee: u64,
         blob_fee: u128,
     ) -> Result<Vec<Arc<PoolEntry>>, StateError> {
-        let inner = self.inner.read();
+        let inner = self.read();
         let mut ready = Vec::with_capacity(inner.by_account.len());
         for (address, Waiting { queue, .. }) in &inner.by_account {
             let nonce = state.account(address)?.unwrap_or_default().nonce;
@@ -212,7 +228,7 @@ impl TransactionPool {
 
     /// Drops one transaction.
     pub fn remove(&self, hash: &B256) -> Option<Arc<PoolEntry>> {
-        let mut inner = self.inner.write();
+        let mut inner = self.write();
         let entry = inner.by_hash.get(hash).cloned()?;
         inner.remove(&entry);
         self.version.fetch_add(1, Ordering::Release);
@@ -221,7 +237,7 @@ impl TransactionPool {
 
     /// Drops all transactions of these that `which` names.
     pub fn remove_where(&self, which: impl Fn(&PoolEntry) -> bool) -> usize {
-        let mut inner = self.inner.write();
+        let mut inner = self.write();
         let gone: Vec<_> = inner.by_hash.values().filter(|entry| which(entry)).cloned().collect();
         gone.iter().for_each(|entry| inner.remove(entry));
         self.version.fetch_add(1, Ordering::Release);
@@ -230,7 +246,7 @@ impl TransactionPool {
 
     /// All transactions that wait, in the order in which they came.
     pub fn entries(&self) -> Vec<Arc<PoolEntry>> {
-        let mut entries: Vec<_> = self.inner.read().by_hash.values().cloned().collect();
+        let mut entries: Vec<_> = self.read().by_hash.values().cloned().collect();
         entries.sort_unstable_by_key(|entry| entry.arrival);
         entries
     }
@@ -247,7 +263,7 @@ impl TransactionPool {
         state: &dyn StateReader,
     ) -> Result<(), StateError> {
         {
-            let mut inner = self.inner.write();
+            let mut inner = self.write();
             *inner = Inner::default();
             entries.iter().for_each(|entry| inner.insert(entry.clone(), 0));
         }
@@ -257,7 +273,7 @@ impl TransactionPool {
     /// Drops transactions that a new head made invalid: used nonces, missing funds, a gas limit
     /// above the block's.
     pub fn revalidate(&self, head: &Header, state: &dyn StateReader) -> Result<(), StateError> {
-        let mut inner = self.inner.write();
+        let mut inner = self.write();
         let mut stale = Vec::new();
         for (address, waiting) in &mut inner.by_account {
             let account = state.account(address)?.unwrap_or_default();
@@ -276,7 +292,7 @@ impl TransactionPool {
 
     /// How many transactions wait, against the nonces of a state.
     pub fn status(&self, state: &dyn StateReader) -> Result<PoolStatus, StateError> {
-        let inner = self.inner.read();
+        let inner = self.read();
         let mut status = PoolStatus::default();
         for (address, Waiting { queue, .. }) in &inner.by_account {
             let nonce = state.account(address)?.unwrap_or_default().nonce;
@@ -297,7 +313,7 @@ impl TransactionPool {
         state: &dyn StateReader,
         only: Option<&Address>,
     ) -> Result<BTreeMap<Address, AccountQueue>, StateError> {
-        let inner = self.inner.read();
+        let inner = self.read();
         let asked = inner.by_account.iter().filter(|(address, _)| only.is_none_or(|only| only == *address));
         let split = asked.map(|(address, Waiting { queue, .. })| {
             let nonce = state.account(address)?.unwrap_or_default().nonce;
@@ -312,7 +328,7 @@ impl TransactionPool {
 
     /// Number of waiting transactions.
     pub fn len(&self) -> usize {
-        self.inner.read().by_hash.len()
+        self.read().by_hash.len()
     }
 
     /// Whether nothing waits.

@@ -93,7 +93,7 @@ impl TransactionPool {
         base_fee: u64,
         blob_fee: u128,
     ) -> Result<BestFirst, StateError> {
-        let inner = self.inner.read();
+        let inner = self.read();
         let mut best = BestFirst {
             order,
             base_fee,

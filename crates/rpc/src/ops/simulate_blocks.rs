@@ -26,10 +26,14 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
-    let mut roots = chain.trie_after(header.number)?;
+    let mut roots = chain.kv().trie_at(header.number)?;
     if roots.root()? != header.state_root {
         // The block left the chain since it was looked up.
         return Err(NodeError::StateNotCanonical { height: header.number, hash: base.hash });
+    }
+    // The edits of the state that the calls read, and no later ones.
+    if let Some(edits) = state.edits() {
+        roots.apply(&edits.changes())?;
     }
     let quick = state.for_execution();
     let reads = quick.as_deref().unwrap_or(&state);
