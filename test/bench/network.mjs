@@ -37,7 +37,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const agent = new http.Agent({ keepAlive: true, maxSockets: CONNECTIONS })
 
 /** A call of CometBFT's RPC: its result. */
-async function comet(port, method, params = {}) {
+export async function comet(port, method, params = {}) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   const options = { host: '127.0.0.1', port, method: 'POST', headers, agent }
@@ -52,7 +52,7 @@ export async function until(what, holds, ms = 60_000) {
   throw new Error(`not in ${ms} ms: ${what}`)
 }
 
-const heightOf = async (port) => Number((await comet(port, 'status')).sync_info.latest_block_height)
+export const heightOf = async (port) => Number((await comet(port, 'status')).sync_info.latest_block_height)
 
 /** Signed transfers: for each connection the raw bytes in the order of their nonces. */
 async function transfers() {

@@ -13,9 +13,13 @@ impl Chain {
     pub fn sidecar(&self, hash: &B256) -> Result<NativeSidecar, ChainError> {
         let stored = self.ledger.sidecar(hash)?;
         let read = |(index, native): (usize, &hearth_ledger::StoredNative)| {
-            hearth_cosmos::decode_included(&native.bytes).map(|decoded| decoded.transaction).map_err(
-                |source| ChainError::NativeUnreadable { hash: *hash, index, source: Box::new(source) },
-            )
+            hearth_cosmos::decode_included(&native.bytes, native.sender)
+                .map(|decoded| decoded.transaction)
+                .map_err(|source| ChainError::NativeUnreadable {
+                    hash: *hash,
+                    index,
+                    source: Box::new(source),
+                })
         };
         let natives = stored.natives.iter().enumerate().map(read).collect::<Result<_, _>>()?;
         Ok(NativeSidecar { natives, misbehavior: stored.misbehavior })

@@ -70,14 +70,12 @@ pub fn decode(bytes: &[u8], chain_id: &str) -> Result<Decoded, TxError> {
     parts.finish(bytes, signer)
 }
 
-/// Reads a transaction of a block, whose signature was checked before it was in one.
+/// Decodes a transaction of a block, whose signature was verified before: its signer is known.
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_included(bytes: &[u8]) -> Result<Decoded, TxError> {
-    let parts = Parts::read(bytes)?;
-    let (_, signer) = parts.ethereum_key()?;
-    parts.finish(bytes, signer)
+pub fn decode_included(bytes: &[u8], signer: Address) -> Result<Decoded, TxError> {
+    Parts::read(bytes)?.finish(bytes, signer)
 }
 
 /// A transaction taken apart.

@@ -1,6 +1,7 @@
 //! Executes one block: transactions one by one, what surrounds them, and what all of it changed.
 
 use crate::{
+    changes::merge_into,
     env::BlockEnvironment,
     error::BlockError,
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
@@ -305,8 +306,10 @@ impl<'a> BlockExecutor<'a> {
         outcome: &NativeOutcome,
     ) -> Result<(), StateError> {
         let step = self.take_changes()?;
-        let start = self.writes.pop().unwrap_or_default();
-        self.writes.push(merge(start, step));
+        match self.writes.last_mut() {
+            Some(start) => merge_into(start, step),
+            None => self.writes.push(step),
+        }
         self.native_gas_used += outcome.gas_used;
         if self.keeps_outputs {
             self.sidecar.natives.push(tx.clone());

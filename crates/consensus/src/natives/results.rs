@@ -23,7 +23,7 @@ pub(crate) fn native_result(transaction: &NativeTransaction, outcome: &NativeOut
         _ => ("execution failed".to_owned(), CODESPACE),
     };
     // What a block has was read before.
-    let decoded = decode_included(&transaction.bytes).ok();
+    let decoded = decode_included(&transaction.bytes, transaction.sender).ok();
     let answered = decoded.as_ref().filter(|_| outcome.is_success());
     let data = answered.map_or_else(Bytes::new, |decoded| {
         let msg_responses = vec![decoded.message.response(&outcome.output)];

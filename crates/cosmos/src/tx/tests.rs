@@ -20,7 +20,7 @@ fn decoded(name: &str) -> Decoded {
     let (raw, hash) = vector(name);
     let decoded = decode(&raw, CHAIN).unwrap();
     assert_eq!((decoded.transaction.hash, &decoded.transaction.bytes[..]), (hash, &raw[..]));
-    assert_eq!(decode_included(&raw).unwrap(), decoded);
+    assert_eq!(decode_included(&raw, decoded.transaction.sender).unwrap(), decoded);
     assert_eq!(decode_unsigned_as(&raw), decoded.transaction);
     decoded
 }

@@ -31,7 +31,7 @@ pub(super) fn receipt(home: &Home, hash: &B256) -> Answer {
     if native.code != 0 {
         return null();
     }
-    let decoded = hearth_cosmos::decode_included(&native.bytes)
+    let decoded = hearth_cosmos::decode_included(&native.bytes, native.sender)
         .map_err(|error| NodeError::Store { message: format!("native transaction {hash}: {error}") })?;
     Ok(write_receipt(&block, &sidecar, (index, native), hash, decoded.transaction.gas_price))
 }
