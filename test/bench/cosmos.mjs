@@ -94,7 +94,7 @@ async function network(dir, program) {
   const made = ['--dir', path.join(dir, 'net'), '--validators', 1, '--followers', 1, '--base-port', base]
   hearth('testnet', ...made, '--genesis', genesis)
   const { nodes } = JSON.parse(fs.readFileSync(path.join(dir, 'net/testnet.json'), 'utf8'))
-  const flags = [`--consensus.cometbft_bin=${program}`, '--consensus.timeout_commit=100ms', '--consensus.redirect=sender']
+  const flags = [`--consensus.cometbft_bin=${program}`, '--consensus.timeout_commit=500ms', '--consensus.redirect=sender']
   const limits = ['--txpool.max_transactions=200000', '--txpool.max_per_account=100000', '--txpool.max_bytes=256 MiB']
   const children = nodes.map(({ home }) => child(process.execPath, [HEARTH, 'start', '--home', home, ...flags, ...limits]))
   const ports = nodes.map(({ ports }) => ports)
