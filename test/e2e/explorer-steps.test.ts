@@ -65,8 +65,9 @@ await describeInBrowser('the explorer on large transactions', (browser) => {
     })
   }, BROWSER_MS_MAX)
   afterAll(async () => {
-    expect(await node.stop()).toBe(0)
     expect(view.bad).toEqual([])
+    await page.close()
+    expect(await node.stop()).toBe(0)
   })
 
   it('row 7: steps through a million steps in constant memory', async () => {

@@ -48,6 +48,21 @@ const frame = (more: Partial<RawFrame> = {}): RawFrame => ({
 const failed = (output: string | undefined, calls: RawFrame[] = [], more: Partial<RawFrame> = {}): RawFrame =>
   frame({ error: 'execution reverted', calls, ...(output === undefined ? {} : { output }), ...more })
 
+it('knows console.log, of versions that hashed uint too', () => {
+  const names = new Names()
+  // `log(string,uint256)` and `log(string,uint)` with "at", 7.
+  const data = `${word(64)}${word(7)}${word(2)}${'6174'.padEnd(64, '0')}`
+  for (const selector of ['b60e72cc', '9710a9d0']) expect(names.call(`0x${selector}${data}`)).toBe('log("at", 7)')
+  expect(names.call(`0x12345678${word(1)}`)).toMatch(/^0x12345678\(/)
+})
+
+it('tells the events of ERC-20 from those of ERC-721 by their topics', () => {
+  const names = new Names()
+  const topics = [TRANSFER_TOPIC, `0x${addressWord(A)}`, `0x${addressWord(B)}`]
+  expect(names.event(topics, `0x${word(5)}`)).toBe('Transfer(from: 0xaaaa..aaaa, to: 0xbbbb..bbbb, value: 5)')
+  expect(names.event([...topics, `0x${word(5)}`], '0x')).toBe('Transfer(from: 0xaaaa..aaaa, to: 0xbbbb..bbbb, tokenId: 5)')
+})
+
 describe('the tree', () => {
   const top = buildTree(
     frame({
@@ -119,8 +134,8 @@ describe('names', () => {
     expect(names.event([TRANSFER_TOPIC, `0x${addressWord(A)}`, `0x${addressWord(B)}`], `0x${word(7)}`)).toBe(
       'Transfer(from: 0xaaaa..aaaa, to: Bob(0xbbbb..bbbb), value: 7)',
     )
-    // The same topic, and a token's id among the topics: not the event of that signature.
-    expect(names.event([TRANSFER_TOPIC, `0x${word(1)}`, `0x${word(2)}`, `0x${word(3)}`], '0x')).toContain(TRANSFER_TOPIC)
+    // The same topic without the others: not the event of that signature.
+    expect(names.event([TRANSFER_TOPIC, `0x${word(1)}`], '0x')).toContain(TRANSFER_TOPIC)
     expect(names.event([], '0x')).toBe('anonymous')
   })
 

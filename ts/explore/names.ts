@@ -1,11 +1,13 @@
 // Names of functions, errors and events by selector, and of addresses by labels. Arguments are
 // decoded by `ox`.
 import { AbiError, AbiEvent, AbiFunction, AbiParameters } from 'ox'
+import { consoleSignature } from './console-names.ts'
 import { panicText } from './panics.ts'
 import { printable } from './printable.ts'
 
 /**
- * Signatures that every explorer knows: tokens, wrapped ether, Permit2, Multicall3, routers, Safe.
+ * Signatures that every explorer knows: tokens (ERC-20, 721, 1155, 4626), accounts (ERC-4337),
+ * wrapped ether, Permit2, Multicall3, routers, Safe, errors of OpenZeppelin's contracts.
  */
 const BUILT_IN: readonly string[] = [
   'function name() returns (string)',
@@ -32,6 +34,14 @@ const BUILT_IN: readonly string[] = [
   'function convertToShares(uint256 assets) returns (uint256 shares)',
   'function deposit(uint256 assets, address receiver)',
   'function redeem(uint256 shares, address receiver, address owner)',
+  'function mint(uint256 shares, address receiver)',
+  'function withdraw(uint256 assets, address receiver, address owner)',
+  'function balanceOf(address account, uint256 id) returns (uint256)',
+  'function safeBatchTransferFrom(address from, address to, uint256[] ids, uint256[] amounts, bytes data)',
+  'function isApprovedForAll(address account, address operator) returns (bool)',
+  'function permitTransferFrom(((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline) permit, (address to, uint256 requestedAmount) transferDetails, address owner, bytes signature)',
+  'function transferFrom(address from, address to, uint160 amount, address token)',
+  'function handleOps((address sender, uint256 nonce, bytes initCode, bytes callData, bytes32 accountGasLimits, uint256 preVerificationGas, bytes32 gasFees, bytes paymasterAndData, bytes signature)[] ops, address beneficiary)',
   'function isValidSignature(bytes32 hash, bytes signature) returns (bytes4)',
   'function multicall(bytes[] data)',
   'function aggregate3((address target, bool allowFailure, bytes callData)[] calls)',
@@ -47,6 +57,21 @@ const BUILT_IN: readonly string[] = [
   'function uniswapV3SwapCallback(int256 amount0Delta, int256 amount1Delta, bytes data)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event Approval(address indexed owner, address indexed spender, uint256 value)',
+  'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
+  'event Approval(address indexed owner, address indexed approved, uint256 indexed tokenId)',
+  'event ApprovalForAll(address indexed owner, address indexed operator, bool approved)',
+  'event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)',
+  'event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)',
+  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
+  'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
+  'event UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, uint256 actualGasCost, uint256 actualGasUsed)',
+  'event ExecutionSuccess(bytes32 txHash, uint256 payment)',
+  'event ExecutionFailure(bytes32 txHash, uint256 payment)',
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+  'error ERC721NonexistentToken(uint256 tokenId)',
+  'error OwnableUnauthorizedAccount(address account)',
+  'error SafeERC20FailedOperation(address token)',
   'event Deposit(address indexed dst, uint256 wad)',
   'event Withdrawal(address indexed src, uint256 wad)',
   'event Sync(uint112 reserve0, uint112 reserve1)',
@@ -152,7 +177,8 @@ export class Names {
     for (const signature of [...signatures, ...BUILT_IN]) this.add(signature)
   }
 
-  private add(text: string): void {
+  /** `under`: the selector of a function, where that is not the one of its signature. */
+  private add(text: string, under?: string): void {
     const signature = /^(function|error|event) /.test(text) ? text : `function ${text}`
     const into = <T>(map: Map<string, T[]>, key: string, known: T): void => {
       map.set(key, [...(map.get(key) ?? []), known])
@@ -172,7 +198,7 @@ export class Names {
       const decode = (data: string): Argument[] => named(item.inputs, item.inputs.length === 0 ? [] : argumentsOf(item.inputs, data))
       const { outputs = [] } = item
       const result = (data: string): Argument[] => named(outputs, AbiParameters.decode(outputs, data as never) as readonly unknown[])
-      const selector = isError ? AbiError.getSelector(item as never) : AbiFunction.getSelector(item)
+      const selector = under ?? (isError ? AbiError.getSelector(item as never) : AbiFunction.getSelector(item))
       const shown = `${printable(item.name)}(${item.inputs.map(({ type }) => printable(type)).join(',')})`
       const known = { name: printable(item.name), signature: shown, decode, result: outputs.length === 0 ? undefined : result }
       into(isError ? this.errors : this.functions, selector, known)
@@ -225,7 +251,12 @@ export class Names {
 
   /** The function and the arguments of a call; undefined where no signature fits. */
   decodeCall(input: string): Decoded | undefined {
-    return this.read(this.functions.get(input.slice(0, SELECTOR_CHARACTERS)), input)
+    const selector = input.slice(0, SELECTOR_CHARACTERS)
+    if (!this.functions.has(selector) && input.length >= SELECTOR_CHARACTERS) {
+      const signature = consoleSignature(selector)
+      if (signature !== undefined) this.add(signature, selector)
+    }
+    return this.read(this.functions.get(selector), input)
   }
 
   /** Names of the functions with a selector. */

@@ -11,7 +11,6 @@ import type { Resource } from '../store/resource.ts'
 import { blockPath, query, txPath, VIEWS, type View } from '../store/router.ts'
 import { useContracts } from '../tx/contracts.ts'
 import { FrameDetail } from '../tx/detail.tsx'
-import { Events } from '../tx/events.tsx'
 import { FailureBanner, InnerFailures } from '../tx/failure.tsx'
 import {
   type GasFacts,
@@ -28,6 +27,7 @@ import { CallTree } from '../tx/tree.tsx'
 import { functionName } from './home.tsx'
 
 // What stands behind the other tabs is loaded with the first look at one of them.
+const Events = late(async () => (await import('../tx/views.ts')).Events)
 const Balances = late(async () => (await import('../tx/views.ts')).Balances)
 const StateDiff = late(async () => (await import('../tx/views.ts')).StateDiff)
 const Gas = late(async () => (await import('../tx/views.ts')).Gas)
