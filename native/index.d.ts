@@ -175,7 +175,7 @@ export declare class NativeOrigin {
    * Wraps a function, which is called on the thread of this environment and does not keep the
    * process alive.
    */
-  constructor(ask: (request: string) => void)
+  constructor(fetch: (request: string) => void)
   /** The results of a request, as a JSON array. Dropped if the request is no longer waiting. */
   answer(id: number, results: string): void
   /** Why a request has no answer. */

@@ -63,20 +63,20 @@ impl ToNapiValue for Answer {
 
 type Resolver<T> = Box<dyn FnOnce(Env) -> Result<T>>;
 
-/// Settles a promise, from any thread.
-pub struct Settle<T: ToNapiValue + 'static>(JsDeferred<T, Resolver<T>>);
+/// Resolves a promise from any thread.
+pub struct Deferred<T: ToNapiValue + 'static>(JsDeferred<T, Resolver<T>>);
 
-impl<T: ToNapiValue + Send + 'static> Settle<T> {
+impl<T: ToNapiValue + Send + 'static> Deferred<T> {
     /// Resolves the promise. Errors are values too: these promises do not reject.
-    pub fn with(self, value: T) {
+    pub fn resolve(self, value: T) {
         self.0.resolve(Box::new(move |_| Ok(value)));
     }
 }
 
-/// A promise and what settles it.
-pub fn promise<T: ToNapiValue + Send + 'static>(env: &Env) -> Result<(Settle<T>, Object<'_>)> {
+/// Creates a promise and the handle that resolves it.
+pub fn promise<T: ToNapiValue + Send + 'static>(env: &Env) -> Result<(Deferred<T>, Object<'_>)> {
     let (deferred, promise) = env.create_deferred()?;
-    Ok((Settle(deferred), promise))
+    Ok((Deferred(deferred), promise))
 }
 
 /// Runs work and turns a panic into an error.
@@ -94,22 +94,22 @@ pub fn guarded<T>(
 /// the thread cannot start.
 pub fn on_thread<T: ToNapiValue + Send + 'static>(
     name: &str,
-    settle: Settle<T>,
+    deferred: Deferred<T>,
     failed: impl FnOnce(NodeError) -> T + Copy + Send + 'static,
     work: impl FnOnce() -> T + Send + 'static,
 ) {
     // The promise waits in a slot, so that it can be settled where the thread never began.
-    let slot = std::sync::Arc::new(parking_lot::Mutex::new(Some(settle)));
+    let slot = std::sync::Arc::new(parking_lot::Mutex::new(Some(deferred)));
     let of_thread = slot.clone();
     let started = std::thread::Builder::new().name(name.into()).spawn(move || {
         let value = guarded(|| Ok(work())).unwrap_or_else(failed);
-        if let Some(settle) = of_thread.lock().take() {
-            settle.with(value);
+        if let Some(deferred) = of_thread.lock().take() {
+            deferred.resolve(value);
         }
     });
     if let Err(error) = started
-        && let Some(settle) = slot.lock().take()
+        && let Some(deferred) = slot.lock().take()
     {
-        settle.with(failed(NodeError::Internal { message: format!("cannot start a thread: {error}") }));
+        deferred.resolve(failed(NodeError::Internal { message: format!("cannot start a thread: {error}") }));
     }
 }

@@ -69,10 +69,10 @@ impl NativeHooks {
     /// Resolves once a message waits, or none will come. One call at a time.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn ready<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<()>(env)?;
+        let (deferred, promise) = promise::<()>(env)?;
         match &self.link {
-            Some(link) => link.ready_with(move || settle.with(())),
-            None => settle.with(()),
+            Some(link) => link.ready_with(move || deferred.resolve(())),
+            None => deferred.resolve(()),
         }
         Ok(promise)
     }
@@ -86,9 +86,9 @@ impl NativeHooks {
 
     /// Says something to the execution.
     #[napi(catch_unwind)]
-    pub fn say(&self, kind: u8, payload: BufferSlice<'_>) {
+    pub fn send_to_execution(&self, kind: u8, payload: BufferSlice<'_>) {
         if let Some(link) = &self.link {
-            link.say(kind, payload.to_vec());
+            link.send_to_execution(kind, payload.to_vec());
         }
     }
 }

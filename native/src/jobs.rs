@@ -34,14 +34,14 @@ impl NativeJob {
     /// Does the work; resolves to its result or an error value. To be called once.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn wait<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         let failed = |error: NodeError| Answer::from(Err(error));
         let Some(json) = self.json.lock().take() else {
-            settle.with(failed(NodeError::Config { reason: "the job has run already".into() }));
+            deferred.resolve(failed(NodeError::Config { reason: "the job has run already".into() }));
             return Ok(promise);
         };
         let control = self.control.clone();
-        on_thread("hearth-job", settle, failed, move || {
+        on_thread("hearth-job", deferred, failed, move || {
             let run = || -> std::result::Result<JobOutput, JobError> { Job::from_json(&json)?.run(&control) };
             match guarded(|| Ok(run())) {
                 Ok(Ok(result)) => Answer::ok(serde_json::json!(result).to_string().into_bytes()),

@@ -1,6 +1,6 @@
-//! A littable of a script: stores, tables, iterators. Work runs on the store's own threads.
+//! Littable for scripts: stores, tables, iterators. Work runs on the threads of the store.
 
-use crate::answer::{Answer, Settle, guarded, on_thread, promise};
+use crate::answer::{Answer, Deferred, guarded, on_thread, promise};
 use hearth_node::NodeError;
 use hearth_node::scripts::{Direction, OwnedGroup, ScriptError, ScriptIter, ScriptStore, ScriptTable};
 use napi::bindgen_prelude::{BigInt, Either, Object, Uint8Array};
@@ -58,8 +58,8 @@ fn failed(error: ScriptError) -> Answer {
 }
 
 /// Settles with the bytes of a result, or with an error value.
-fn bytes<T>(settle: Settle<Answer>, of: impl FnOnce(T) -> Vec<u8>) -> impl FnOnce(Outcome<T>) {
-    move |result| settle.with(result.map_or_else(failed, |value| Answer::ok(of(value))))
+fn bytes<T>(deferred: Deferred<Answer>, of: impl FnOnce(T) -> Vec<u8>) -> impl FnOnce(Outcome<T>) {
+    move |result| deferred.resolve(result.map_or_else(failed, |value| Answer::ok(of(value))))
 }
 
 /// For results of which only that they came counts.
@@ -92,12 +92,14 @@ fn owned(group: NativeLittGroup) -> Result<OwnedGroup> {
 /// Opens a store, or makes it, on its own thread. Resolves to the store or to an error value.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeLittable | Buffer>")]
 pub fn open_littable(env: &Env, options: String) -> Result<Object<'_>> {
-    let (settle, promise) = promise::<Either<NativeLittable, Answer>>(env)?;
+    let (deferred, promise) = promise::<Either<NativeLittable, Answer>>(env)?;
     let wrong = |error: NodeError| Either::B(failed(error.into()));
-    on_thread("hearth-litt-open", settle, wrong, move || match guarded(|| Ok(ScriptStore::open(&options))) {
-        Ok(Ok(store)) => Either::A(NativeLittable { store: Arc::new(store) }),
-        Ok(Err(error)) => Either::B(failed(error)),
-        Err(panic) => wrong(panic),
+    on_thread("hearth-litt-open", deferred, wrong, move || {
+        match guarded(|| Ok(ScriptStore::open(&options))) {
+            Ok(Ok(store)) => Either::A(NativeLittable { store: Arc::new(store) }),
+            Ok(Err(error)) => Either::B(failed(error)),
+            Err(panic) => wrong(panic),
+        }
     });
     Ok(promise)
 }
@@ -107,11 +109,11 @@ impl NativeLittable {
     /// Opens a table, or makes it. Resolves to the table or to an error value.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeLittTable | Buffer>")]
     pub fn table<'env>(&self, env: &'env Env, options: String) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Either<NativeLittTable, Answer>>(env)?;
+        let (deferred, promise) = promise::<Either<NativeLittTable, Answer>>(env)?;
         self.store.spawn(
             move |store| store.table(&options),
             |table| {
-                settle.with(match table {
+                deferred.resolve(match table {
                     Ok(table) => Either::A(NativeLittTable { table }),
                     Err(error) => Either::B(failed(error)),
                 });
@@ -123,25 +125,25 @@ impl NativeLittable {
     /// Names of the tables, as a JSON array.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn table_names<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         let json = |names: Vec<String>| serde_json::json!(names).to_string().into_bytes();
-        self.store.spawn(|store| store.table_names(), bytes(settle, json));
+        self.store.spawn(|store| store.table_names(), bytes(deferred, json));
         Ok(promise)
     }
 
     /// Removes a table that is not open.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn drop_table<'env>(&self, env: &'env Env, name: String) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.store.spawn(move |store| store.drop_table(&name), bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.store.spawn(move |store| store.drop_table(&name), bytes(deferred, nothing));
         Ok(promise)
     }
 
-    /// Makes durable what was put into any table.
+    /// Makes all writes to all tables durable.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.store.spawn(ScriptStore::flush, bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.store.spawn(ScriptStore::flush, bytes(deferred, nothing));
         Ok(promise)
     }
 
@@ -154,10 +156,10 @@ impl NativeLittable {
     /// Lets calls under way finish, flushes and closes the store, on a thread of its own.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         let store = self.store.clone();
         let wrong = |error: NodeError| failed(error.into());
-        on_thread("hearth-litt-close", settle, wrong, move || match guarded(|| Ok(store.close())) {
+        on_thread("hearth-litt-close", deferred, wrong, move || match guarded(|| Ok(store.close())) {
             Ok(closed) => closed.map_or_else(failed, |()| Answer::ok(Vec::new())),
             Err(panic) => wrong(panic),
         });
@@ -171,17 +173,17 @@ impl NativeLittTable {
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn put<'env>(&self, env: &'env Env, groups: Vec<NativeLittGroup>) -> Result<Object<'env>> {
         let groups = groups.into_iter().map(owned).collect::<Result<Vec<_>>>()?;
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(move |table| table.put(&groups), bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.table.spawn(move |table| table.put(&groups), bytes(deferred, nothing));
         Ok(promise)
     }
 
     /// The bytes under a key, or null.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer | null>")]
     pub fn get<'env>(&self, env: &'env Env, key: Uint8Array) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Option<Answer>>(env)?;
+        let (deferred, promise) = promise::<Option<Answer>>(env)?;
         let key = key.to_vec();
-        self.table.spawn(move |table| table.get(&key, None), |value| settle.with(found(value)));
+        self.table.spawn(move |table| table.get(&key, None), |value| deferred.resolve(found(value)));
         Ok(promise)
     }
 
@@ -194,21 +196,22 @@ impl NativeLittTable {
         start: u32,
         end: u32,
     ) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Option<Answer>>(env)?;
+        let (deferred, promise) = promise::<Option<Answer>>(env)?;
         let key = key.to_vec();
-        self.table.spawn(move |table| table.get(&key, Some(start..end)), |value| settle.with(found(value)));
+        self.table
+            .spawn(move |table| table.get(&key, Some(start..end)), |value| deferred.resolve(found(value)));
         Ok(promise)
     }
 
     /// The bytes under each of several keys, null for an absent key; or an error value for all.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<Buffer | null> | Buffer>")]
     pub fn multi_get<'env>(&self, env: &'env Env, keys: Vec<Uint8Array>) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Either<Vec<Option<Answer>>, Answer>>(env)?;
+        let (deferred, promise) = promise::<Either<Vec<Option<Answer>>, Answer>>(env)?;
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
         self.table.spawn(
             move |table| table.multi_get(&keys),
             |values| {
-                settle.with(match values {
+                deferred.resolve(match values {
                     Ok(values) => Either::A(values.into_iter().map(found).collect()),
                     Err(error) => Either::B(failed(error)),
                 });
@@ -220,25 +223,25 @@ impl NativeLittTable {
     /// One byte: 1 where the key is there.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn exists<'env>(&self, env: &'env Env, key: Uint8Array) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         let key = key.to_vec();
-        self.table.spawn(move |table| table.exists(&key), bytes(settle, |there| vec![u8::from(there)]));
+        self.table.spawn(move |table| table.exists(&key), bytes(deferred, |there| vec![u8::from(there)]));
         Ok(promise)
     }
 
     /// Makes durable what was put before the call.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(ScriptTable::flush, bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.table.spawn(ScriptTable::flush, bytes(deferred, nothing));
         Ok(promise)
     }
 
     /// Sees what a writer has done meanwhile.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn refresh<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(ScriptTable::refresh, bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.table.spawn(ScriptTable::refresh, bytes(deferred, nothing));
         Ok(promise)
     }
 
@@ -246,34 +249,35 @@ impl NativeLittTable {
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn set_floor<'env>(&self, env: &'env Env, floor: BigInt) -> Result<Object<'env>> {
         let floor = whole(&floor)?;
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(move |table| table.set_floor(floor), bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.table.spawn(move |table| table.set_floor(floor), bytes(deferred, nothing));
         Ok(promise)
     }
 
     /// Sets how many milliseconds records are kept at least; null for no bound.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn set_ttl<'env>(&self, env: &'env Env, ms: Option<u32>) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         let ttl = ms.map(|ms| Duration::from_millis(ms.into()));
-        self.table.spawn(move |table| table.set_ttl(ttl), bytes(settle, nothing));
+        self.table.spawn(move |table| table.set_ttl(ttl), bytes(deferred, nothing));
         Ok(promise)
     }
 
     /// Removes the segments that retention lets go; four bytes, little-endian: how many.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn collect<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(ScriptTable::collect, bytes(settle, |removed: u32| removed.to_le_bytes().to_vec()));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.table
+            .spawn(ScriptTable::collect, bytes(deferred, |removed: u32| removed.to_le_bytes().to_vec()));
         Ok(promise)
     }
 
     /// Where the last group ends; eight bytes, little-endian.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn position<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         self.table
-            .spawn(ScriptTable::position, bytes(settle, |position: u64| position.to_le_bytes().to_vec()));
+            .spawn(ScriptTable::position, bytes(deferred, |position: u64| position.to_le_bytes().to_vec()));
         Ok(promise)
     }
 
@@ -281,8 +285,8 @@ impl NativeLittTable {
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn cut<'env>(&self, env: &'env Env, position: BigInt) -> Result<Object<'env>> {
         let position = whole(&position)?;
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(move |table| table.cut(position), bytes(settle, nothing));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.table.spawn(move |table| table.truncate(position), bytes(deferred, nothing));
         Ok(promise)
     }
 
@@ -304,13 +308,13 @@ impl NativeLittTable {
         reverse: bool,
         from: Option<Uint8Array>,
     ) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Option<Either<NativeLittIter, Answer>>>(env)?;
+        let (deferred, promise) = promise::<Option<Either<NativeLittIter, Answer>>>(env)?;
         let from = from.map(|key| key.to_vec());
         let direction = if reverse { Direction::Reverse } else { Direction::Forward };
         self.table.spawn(
             move |table| table.iterate(direction, from.as_deref()),
             |iter| {
-                settle.with(match iter {
+                deferred.resolve(match iter {
                     Ok(iter) => iter.map(|iter| Either::A(NativeLittIter { iter })),
                     Err(error) => Some(Either::B(failed(error))),
                 });
@@ -331,8 +335,8 @@ impl NativeLittIter {
     /// The next records, at most so many, one after the other; empty at the end.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn next<'env>(&self, env: &'env Env, records: u32) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.iter.next_with(records, bytes(settle, |batch| batch));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.iter.next_with(records, bytes(deferred, |batch| batch));
         Ok(promise)
     }
 

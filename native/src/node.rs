@@ -6,7 +6,7 @@ use crate::{
 };
 use hearth_node::{
     ByteStream, CachedTraceKey, Caller, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request,
-    TraceOf, TraceOrigin, TraceRequest,
+    TraceOf, TraceRequest, TraceSourceKind,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -88,17 +88,17 @@ pub fn open_node<'env>(
     config: String,
     origin: Option<&NativeOrigin>,
 ) -> Result<Object<'env>> {
-    let asking = origin.map(NativeOrigin::asking);
+    let fetcher = origin.map(NativeOrigin::fetcher);
     let read = move || {
         let mut config = NodeConfig::from_json(&config)?;
         if let Some(fork) = &mut config.fork {
-            fork.fetch = asking;
+            fork.fetch = fetcher;
         }
         Ok(config)
     };
-    let (settle, promise) = promise::<Either<NativeNode, Answer>>(env)?;
+    let (deferred, promise) = promise::<Either<NativeNode, Answer>>(env)?;
     let failed = |error: NodeError| Either::B(Answer::from(Err(error)));
-    on_thread("hearth-open", settle, failed, move || match guarded(|| read().and_then(NodeLease::open)) {
+    on_thread("hearth-open", deferred, failed, move || match guarded(|| read().and_then(NodeLease::open)) {
         Ok(lease) => Either::A(NativeNode { node: lease.node().clone(), lease: Arc::new(lease) }),
         Err(error) => failed(error),
     });
@@ -116,10 +116,10 @@ impl NativeNode {
         if let Some(text) = ready.and_then(|bytes| String::from_utf8(bytes).ok()) {
             return Ok(Either::A(text));
         }
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         match request {
-            Ok(request) => self.node.spawn(request, move |result| settle.with(result.into())),
-            Err(error) => settle.with(Err(error).into()),
+            Ok(request) => self.node.spawn(request, move |result| deferred.resolve(result.into())),
+            Err(error) => deferred.resolve(Err(error).into()),
         }
         Ok(Either::B(promise))
     }
@@ -135,15 +135,15 @@ impl NativeNode {
         client: String,
         ticket: f64,
     ) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         match Request::from_json(json.as_bytes()) {
             Ok(request) => {
-                let asker = Caller { client: client.into(), ..Caller::default() };
-                self.node.spawn_for(request, &asker, Some(ticket as u64), move |result| {
-                    settle.with(result.into())
+                let caller = Caller { client: client.into(), ..Caller::default() };
+                self.node.spawn_for(request, &caller, Some(ticket as u64), move |result| {
+                    deferred.resolve(result.into())
                 });
             }
-            Err(error) => settle.with(Err(error).into()),
+            Err(error) => deferred.resolve(Err(error).into()),
         }
         Ok(promise)
     }
@@ -171,8 +171,8 @@ impl NativeNode {
     /// `{"next":…,"missed":…,"events":[…]}`. Where nothing did yet, waits if `wait` is set.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn events<'env>(&self, env: &'env Env, after: f64, wait: bool) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
-        self.node.events(after as u64, wait, move |result| settle.with(result.into()));
+        let (deferred, promise) = promise::<Answer>(env)?;
+        self.node.events(after as u64, wait, move |result| deferred.resolve(result.into()));
         Ok(promise)
     }
 
@@ -251,8 +251,8 @@ impl NativeNode {
     ) -> NativeStream {
         let source = match TraceRequest::from_json(json.as_bytes()) {
             Ok(request) => {
-                let asker = Caller::now(client.as_deref());
-                Source::Stream(self.node.stream(request, &asker, envelope.map(Into::into)))
+                let caller = Caller::now(client.as_deref());
+                Source::Stream(self.node.stream(request, &caller, envelope.map(Into::into)))
             }
             Err(error) => Source::Refused(Mutex::new(Some(error))),
         };
@@ -269,11 +269,11 @@ impl NativeNode {
     /// closes the stores, on its own thread.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Answer>(env)?;
+        let (deferred, promise) = promise::<Answer>(env)?;
         let lease = self.lease.clone();
         on_thread(
             "hearth-close",
-            settle,
+            deferred,
             |error| Answer::from(Err(error)),
             move || guarded(|| lease.close().map(|()| Vec::new())).into(),
         );
@@ -312,7 +312,7 @@ impl NativeStream {
     #[napi(catch_unwind)]
     pub fn origin(&self) -> Option<&'static str> {
         match self.source.as_ref() {
-            Source::Stream(stream) => stream.origin().map(TraceOrigin::name),
+            Source::Stream(stream) => stream.origin().map(TraceSourceKind::name),
             Source::Refused(_) => None,
         }
     }
@@ -358,16 +358,16 @@ impl NativeStream {
     /// value, which ends the stream. One call at a time.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Buffer>")]
     pub fn ready<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Either<u32, Answer>>(env)?;
-        let tell = move |ready: std::result::Result<usize, NodeError>| {
-            settle.with(match ready {
+        let (deferred, promise) = promise::<Either<u32, Answer>>(env)?;
+        let callback = move |ready: std::result::Result<usize, NodeError>| {
+            deferred.resolve(match ready {
                 Ok(bytes) => Either::A(bytes as u32),
                 Err(error) => Either::B(Answer::from(Err(error))),
             });
         };
         match self.source.as_ref() {
-            Source::Stream(stream) => stream.ready_with(tell),
-            Source::Refused(error) => tell(error.lock().take().map_or(Ok(0), Err)),
+            Source::Stream(stream) => stream.ready_with(callback),
+            Source::Refused(error) => callback(error.lock().take().map_or(Ok(0), Err)),
         }
         Ok(promise)
     }

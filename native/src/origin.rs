@@ -33,7 +33,7 @@ type Function = ThreadsafeFunction<String, UnknownReturnValue, String, Status, f
 /// [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
 #[napi]
 pub struct NativeOrigin {
-    asking: Arc<Caller>,
+    fetcher: Arc<Caller>,
 }
 
 struct Caller {
@@ -47,34 +47,34 @@ struct Caller {
 impl NativeOrigin {
     /// Wraps a function, which is called on the thread of this environment and does not keep the
     /// process alive.
-    #[napi(constructor, catch_unwind, ts_args_type = "ask: (request: string) => void")]
+    #[napi(constructor, catch_unwind, ts_args_type = "fetch: (request: string) => void")]
     pub fn new(ask: Function) -> Self {
         let (next, waiting, answered) = Default::default();
-        Self { asking: Arc::new(Caller { function: ask, next, waiting, answered }) }
+        Self { fetcher: Arc::new(Caller { function: ask, next, waiting, answered }) }
     }
 
     /// The results of a request, as a JSON array. Dropped if the request is no longer waiting.
     #[napi(catch_unwind)]
     pub fn answer(&self, id: u32, results: String) {
-        self.asking.settle(id, Ok(results));
+        self.fetcher.deferred(id, Ok(results));
     }
 
     /// Why a request has no answer.
     #[napi(catch_unwind)]
     pub fn fail(&self, id: u32, why: String) {
-        self.asking.settle(id, Err(why));
+        self.fetcher.deferred(id, Err(why));
     }
 }
 
 impl NativeOrigin {
     /// The fetcher for the node's configuration.
-    pub(crate) fn asking(&self) -> OriginFetcher {
-        OriginFetcher(self.asking.clone())
+    pub(crate) fn fetcher(&self) -> OriginFetcher {
+        OriginFetcher(self.fetcher.clone())
     }
 }
 
 impl Caller {
-    fn settle(&self, id: u32, answer: Result<String, String>) {
+    fn deferred(&self, id: u32, answer: Result<String, String>) {
         if let Some(slot) = self.waiting.lock().get_mut(&id) {
             *slot = Some(answer);
         }

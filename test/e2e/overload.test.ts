@@ -110,7 +110,7 @@ const calls = (from?: string, leaveMs?: number) => ask('eth_call', [looping, 'la
 describe('long work', () => {
   it('is refused if the queue is full, fairly between clients', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=1', '--workers.heavy_queue=2')
-    const giveBack = await takeThread()
+    const releaseThread = await takeThread()
     const three = Array.from({ length: 3 }, () => ['debug_traceCall', running(50)] as const)
     const { answers, close } = await inOrder('127.0.0.1', ...three)
     // The thread is still taken: who is refused was refused at once.
@@ -120,7 +120,7 @@ describe('long work', () => {
     const other = runs(50, '127.0.0.2')
     await until('the newest of the client that has most to give way', () => answers.length > 1)
     expect(answers[1]).toMatchObject({ id: 1, error: { code: -32005 } })
-    giveBack()
+    releaseThread()
     expect((await other).error?.message).toBe('execution timeout')
     await until('the oldest', () => answers.length === 3)
     expect(answers[2]).toMatchObject({ id: 0, error: { message: 'execution timeout' } })
@@ -129,19 +129,19 @@ describe('long work', () => {
 
   it('waits up to workers.heavy_wait, kinds do not block others', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=1', '--evm.max_concurrent_simulation_calls=1', '--workers.heavy_wait=400ms')
-    const giveBack = await takeThread()
+    const releaseThread = await takeThread()
     const late = runs(50)
     // The thread is taken until both were answered.
     expect((await ask('eth_call', [{ to: ADDRESS }, 'latest'])).error).toBeUndefined()
     const { error, ms } = await late
     expect(error).toEqual({ code: -32005, message: 'node is busy: no thread of the heavy pool was free for 400 ms' })
     expect(ms).toBeGreaterThanOrEqual(390)
-    giveBack()
+    releaseThread()
   })
 
   it('takes turns by client', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=1', '--workers.heavy_queue=4')
-    const giveBack = await takeThread('127.0.0.2')
+    const releaseThread = await takeThread('127.0.0.2')
     const five = Array.from({ length: 5 }, () => ['debug_traceCall', running(150)] as const)
     const { answers: greedy, close } = await inOrder('127.0.0.2', ...five)
     // The fifth finds the queue full: the four before it wait. The last of them makes room for
@@ -157,7 +157,7 @@ describe('long work', () => {
       [4, -32005],
       [3, -32005],
     ])
-    giveBack()
+    releaseThread()
     expect(await modest).toBe('execution timeout')
     expect(before[0], 'traces of the greedy client before the other one').toBeLessThan(2)
     await until('the rest', () => greedy.length === 5)
@@ -166,12 +166,12 @@ describe('long work', () => {
 
   it('of one address never has all threads for traces', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=2', '--workers.heavy_threads=4', '--workers.heavy_wait=10m')
-    const giveBack = await takeThread('127.0.0.2')
+    const releaseThread = await takeThread('127.0.0.2')
     const { answers: second, close } = await inOrder('127.0.0.2', ['debug_traceCall', running(50)])
     expect((await runs(50, '127.0.0.3')).error?.message).toBe('execution timeout')
     expect((await runs(50, '127.0.0.4')).error?.message).toBe('execution timeout')
     expect(second, 'the second trace waits while the first one runs').toEqual([])
-    giveBack()
+    releaseThread()
     await until('the second trace', () => second.length > 0)
     expect(second[0]).toMatchObject({ id: 0, error: { message: 'execution timeout' } })
     close()
@@ -213,11 +213,11 @@ describe('long work', () => {
     // The wait begins when the node has read the request, which happens late on a busy machine: the
     // thread is held for longer until the wait shows.
     await doubled('a wait that is told', { from: 500, most: 60_000 }, async (heldMs) => {
-      const giveBack = await takeThread()
+      const releaseThread = await takeThread()
       const began = performance.now()
       const answer = fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
       await sleep(heldMs)
-      giveBack()
+      releaseThread()
       const waited = Number(/^wait;dur=([\d.]+)$/.exec((await answer).headers.get('server-timing') ?? '')?.[1] ?? 0)
       expect(waited).toBeLessThan(performance.now() - began)
       return waited > 100

@@ -4,7 +4,7 @@ import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { BEGUN_NAMES, NO_METER, NO_WATCH } from '../../ts/rpc/meter.ts'
 import { fakeCore, PLAIN_RULES } from './fake-core.ts'
 
-const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
+const client = { connection: 'http', address: '203.0.113.9', onDisconnect: () => undefined } as const
 const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
 describe('the thread has begun', () => {

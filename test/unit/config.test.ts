@@ -461,8 +461,8 @@ describe('a rewritten settings file', () => {
       '# the "admin" namespace is not there',
       'namespaces = ["eth", "debug"]',
       'simulation_gas_limit = 70000000',
-      '# Whether the page has the internal metrics of RocksDB, for every data DB of the state store; wins over',
-      '# EnableMetrics of a single DB.',
+      '# Whether the metrics page includes the internal metrics of RocksDB, for every data DB of the state store;',
+      '# overrides EnableMetrics of a single DB.',
       'enable-kvdb-metrics = false',
       '# the end',
     ])

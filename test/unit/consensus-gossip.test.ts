@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { broadcast, firstBatch, Gossip, type Verdict, verdictOf } from '../../ts/consensus/gossip.ts'
-import { askNetwork } from '../../ts/consensus/join.ts'
+import { fetchNetwork } from '../../ts/consensus/join.ts'
 import { type EngineView, EngineViews, engineView } from '../../ts/consensus/rpc.ts'
 import type { HandlerContext } from '../../ts/rpc/method.ts'
 import { syncing } from '../../ts/rpc/methods/eth/syncing.ts'
@@ -174,13 +174,13 @@ describe('the RPC of CometBFT', () => {
 
   it('gives genesis and peers to nodes that join', async () => {
     const url = await serve(answers)
-    expect(await askNetwork([url])).toEqual({
+    expect(await fetchNetwork([url])).toEqual({
       genesis: GENESIS,
       peers: [`${'ab'.repeat(20)}@127.0.0.1:7`, `${'cd'.repeat(20)}@127.0.0.1:9`],
       local: true,
     })
     const silent = await serve(() => ({ error: { message: 'busy' } }))
-    await expect(askNetwork([silent])).rejects.toThrow(`the network cannot be joined through ${silent}: `)
+    await expect(fetchNetwork([silent])).rejects.toThrow(`the network cannot be joined through ${silent}: `)
   })
 })
 

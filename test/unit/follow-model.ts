@@ -47,21 +47,21 @@ export class ModelChain {
     const block = { number, hash, logs }
     this.blocks.set(hash, block)
     this.chain.push(block)
-    this.tell(['added', `0x${number.toString(16)}`, hash, 0])
+    this.deliver(['added', `0x${number.toString(16)}`, hash, 0])
     return block
   }
 
   /** The head leaves. */
   remove(): void {
     const block = this.chain.pop()
-    if (block !== undefined) this.tell(['removed', `0x${block.number.toString(16)}`, block.hash])
+    if (block !== undefined) this.deliver(['removed', `0x${block.number.toString(16)}`, block.hash])
   }
 
   transaction(hash: Hex): void {
-    this.tell(['transaction', hash])
+    this.deliver(['transaction', hash])
   }
 
-  private tell(event: ChainEvent): void {
+  private deliver(event: ChainEvent): void {
     this.events.push(event)
     const woken = [...this.waiting]
     this.waiting.clear()

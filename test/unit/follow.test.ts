@@ -7,7 +7,7 @@ import { readBytes } from '../../ts/core/results.ts'
 import { RpcError } from '../../ts/rpc/errors.ts'
 import { Filters } from '../../ts/rpc/follow/filters.ts'
 import { Follower } from '../../ts/rpc/follow/follower.ts'
-import { Following, type Interest } from '../../ts/rpc/follow/index.ts'
+import { type Interest, SubscriptionHub } from '../../ts/rpc/follow/index.ts'
 import { FILTERS_MAX, WAITING_BYTES_MAX, WAITING_MAX } from '../../ts/rpc/follow/limits.ts'
 import { Outbox } from '../../ts/server/outbox.ts'
 import { ModelChain, seeded } from './follow-model.ts'
@@ -224,7 +224,7 @@ describe('filters', () => {
 describe('subscriptions', () => {
   it('are bounded per kind; one that ends makes room', async () => {
     const model = new ModelChain(seeded(1))
-    const follow = new Following(model.core() as Core, { filterIdleMs: 1e9, heads: 1, logs: 0 }, () => undefined)
+    const follow = new SubscriptionHub(model.core() as Core, { filterIdleMs: 1e9, heads: 1, logs: 0 }, () => undefined)
     const silent = { push: () => undefined, lost: () => undefined }
     const stop = await follow.source({ kind: 'heads' })(silent)
     expect(() => follow.source({ kind: 'heads' })).toThrow('too many subscriptions to new heads: at most 1')

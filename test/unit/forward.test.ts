@@ -152,7 +152,7 @@ function nodeWith(settings: Record<string, string>) {
   const meter = { ...NO_METER, redirected: (endpoint: number, c: number) => counted.push(`${METHODS[endpoint]?.name} ${c}`) }
   const dispatch = makeDispatch(rpcContext(core, resolved), batchLimits(resolved), () => undefined, meter)
   const ask = async (method: string, params: unknown[], forwarded = false): Promise<Record<string, unknown>> => {
-    const client = { connection: 'http' as const, forwarded, onGone: () => undefined }
+    const client = { connection: 'http' as const, forwarded, onDisconnect: () => undefined }
     const { result, error } = JSON.parse(await drain(await dispatch(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), client)))
     return error ?? { result }
   }

@@ -36,7 +36,7 @@ const subscriber: Subscriber = {
   unsubscribe: () => true,
   report: (e) => failures.push(e),
 }
-const client = { connection: 'websocket', subscriber, onGone: () => undefined } as const
+const client = { connection: 'websocket', subscriber, onDisconnect: () => undefined } as const
 
 interface Answered {
   readonly result?: unknown

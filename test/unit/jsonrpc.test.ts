@@ -11,7 +11,10 @@ const reported: unknown[] = []
 function dispatcher(core: Core, namespaces = ['eth', 'net', 'web3', 'debug', 'rpc'], limits = LIMITS) {
   const dispatch = makeDispatch({ core, namespaces, clientVersion: 'Hearth/test', ...PLAIN_RULES }, limits, (e) => reported.push(e))
   return async (body: unknown): Promise<string | undefined> => {
-    const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection: 'http', onGone: () => undefined })
+    const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), {
+      connection: 'http',
+      onDisconnect: () => undefined,
+    })
     return isEmpty(answer.body) ? undefined : await drain(answer)
   }
 }

@@ -81,7 +81,7 @@ describe('a failure of the core', () => {
     const failing = { getLogs: new CoreError('store', 'store: block 2 is damaged'), blockNumber: new TypeError('broken') }
     const context = { core: fakeCore(failing), namespaces: ['eth'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
     const dispatch = makeDispatch(context, { requests: 5, responseBytes: 1000, concurrency: 2 }, root.report)
-    const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
+    const client = { connection: 'http', address: '203.0.113.9', onDisconnect: () => undefined } as const
     const asked = (id: unknown, method: string, params: unknown[]) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
     await drain(await dispatch(asked('a1', 'eth_getLogs', [{}]), client))
     await drain(await dispatch(`[${asked(7, 'eth_blockNumber', [])}]`, client))
@@ -128,7 +128,7 @@ describe('requests that take long', () => {
     const limits = { requests: 5, responseBytes: 1000, concurrency: 2 }
     return [makeDispatch(context, limits, () => undefined, meter, { ...NO_WATCH, overMs, slow: (request) => slow.push(request) }), slow]
   }
-  const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
+  const client = { connection: 'http', address: '203.0.113.9', onDisconnect: () => undefined } as const
   const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
   it('report method, connection, client, duration and bytes', async () => {

@@ -29,7 +29,7 @@ async function inProcess(given: Context, method: string): Promise<unknown> {
 async function overSocket(given: Context, method: string): Promise<unknown> {
   const dispatch = makeDispatch(given, { requests: 1, responseBytes: 1000, concurrency: 1 }, fail)
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
-  const answer = await dispatch(text, { connection: 'http', onGone: () => undefined })
+  const answer = await dispatch(text, { connection: 'http', onDisconnect: () => undefined })
   return JSON.parse(await drain(answer)).error
 }
 

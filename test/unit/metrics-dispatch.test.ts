@@ -39,17 +39,17 @@ interface Options {
   readonly namespaces?: string[]
   readonly denied?: string[]
   readonly connection?: Connection
-  readonly onGone?: (callback: () => void) => void
+  readonly onDisconnect?: (callback: () => void) => void
 }
 
 function send(
   core: Core,
   body: unknown,
-  { namespaces, denied = [], connection = 'http', onGone = () => undefined }: Options = {},
+  { namespaces, denied = [], connection = 'http', onDisconnect = () => undefined }: Options = {},
 ): Promise<Reply> | Reply {
   const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', ...PLAIN_RULES, denied }
   const dispatch = makeDispatch(context, LIMITS, () => undefined, meter)
-  return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onGone })
+  return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onDisconnect })
 }
 
 const ask = async (core: Core, body: unknown, options?: Options): Promise<string> => drain(await send(core, body, options))

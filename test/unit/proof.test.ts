@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { asked } from './asked.ts'
+import { asked } from './requested.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const word = (last: string): string => `0x${last.padStart(64, '0')}`

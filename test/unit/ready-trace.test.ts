@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { NamedTrace, OpenOptions, ReadyTrace } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { namedTrace } from '../../ts/rpc/ready-trace.ts'
-import { WaitingClient } from '../../ts/server/waiting.ts'
+import { RequestContext } from '../../ts/server/request-context.ts'
 import { drain, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 const HASH = `0x${'aB'.repeat(32)}`
@@ -99,7 +99,7 @@ describe('the dispatcher', () => {
         admitted += requests
         return wait
       }
-      return await dispatch(text, new WaitingClient('http', '1.2.3.4', admit, { gzipOver }))
+      return await dispatch(text, new RequestContext('http', '1.2.3.4', admit, { gzipOver }))
     }
     return { send, wanted, samples, reported, admitted: () => admitted }
   }

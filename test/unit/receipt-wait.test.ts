@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import type { Core } from '../../ts/core/port.ts'
 import { readBytes } from '../../ts/core/results.ts'
-import { Following } from '../../ts/rpc/follow/index.ts'
+import { SubscriptionHub } from '../../ts/rpc/follow/index.ts'
 import { sendAndWait } from '../../ts/rpc/receipt-wait.ts'
 import { ModelChain, seeded } from './follow-model.ts'
 
@@ -22,7 +22,7 @@ function core(model: ModelChain, mined: () => boolean): Core {
 /** Sends the transaction. */
 const sent = (core: Core) => (): Promise<Uint8Array> => readBytes(core, 'sendRawTransaction', { transaction: '0x01' })
 
-const follow = (core: Core): Following => new Following(core, { filterIdleMs: 1e9, heads: 1, logs: 1 }, () => undefined)
+const follow = (core: Core): SubscriptionHub => new SubscriptionHub(core, { filterIdleMs: 1e9, heads: 1, logs: 1 }, () => undefined)
 
 it('returns the receipt at once, or with its block', async () => {
   const model = new ModelChain(seeded(1))

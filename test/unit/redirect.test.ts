@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openEngine, redirectsOf } from '../../ts/cli/consensus/engine.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
 import type { Engine } from '../../ts/consensus/engine.ts'
-import { askValidators, ValidatorSets } from '../../ts/consensus/validators.ts'
+import { fetchValidators, ValidatorSets } from '../../ts/consensus/validators.ts'
 import { openLog } from '../../ts/log/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -134,7 +134,7 @@ describe('the owner of a sender', () => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     cleanups.push(() => server.close())
-    const { own, addresses } = await askValidators(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { own, addresses } = await fetchValidators(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     expect([own, addresses.length, addresses[106]]).toEqual(['abcd', 107, address(2006)])
     expect(asked).toEqual(['/status', '/validators?per_page=100&page=1', '/validators?per_page=100&page=2'])
   })
@@ -372,7 +372,7 @@ describe('what is redirected', () => {
   it('over WebSocket too, counted as such', async () => {
     const one = await validator(() => ({ result: HASH }))
     const { dispatch, counted } = await node([one.url])
-    const client = { connection: 'websocket' as const, onGone: () => undefined }
+    const client = { connection: 'websocket' as const, onDisconnect: () => undefined }
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [of(1).raw] })
     expect(JSON.parse(await drain(await dispatch(text, client))).result).toBe(HASH)
     expect(counted).toEqual(['eth_sendRawTransaction 1'])

@@ -30,17 +30,17 @@ function named(name: string, events: string[]): Core {
       isClosed = true
       for (const { reject } of waiting) reject(closed())
     },
-    askedBy: ({ address }: { address: string }) => ({ ...named(`${name} for ${address}`, events) }),
+    withCaller: ({ address }: { address: string }) => ({ ...named(`${name} for ${address}`, events) }),
   } as unknown as Core
 }
 
 const whole = { resetTo: async () => undefined, moveOrigin: async () => undefined, originUrl: () => undefined }
-const asker = { address: 'somebody', onGone: () => undefined, historical: () => undefined }
+const caller = { address: 'somebody', onDisconnect: () => undefined, historical: () => undefined }
 const text = async (answer: Promise<Uint8Array> | string): Promise<string> => Buffer.from(await answer).toString()
 
 it('asks the core of the moment, also in the name of a client', async () => {
   const { core, replace } = replaceable(named('one', []), whole)
-  const hers = core.askedBy?.(asker) as Core
+  const hers = core.withCaller?.(caller) as Core
   expect(await text(core.request('chainId', undefined))).toBe('"one"')
   expect(await text(hers.request('chainId', undefined))).toBe('"one for somebody"')
   await replace(named('two', []))

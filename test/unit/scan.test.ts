@@ -94,7 +94,7 @@ describe('a batch that is too large', () => {
 
   it('is refused while the node opens', async () => {
     const starting = new StartingDispatch({ requests: 2 })
-    const answer = await starting.dispatch(`[${call('7')},0,0]`, { connection: 'http', onGone: () => undefined })
+    const answer = await starting.dispatch(`[${call('7')},0,0]`, { connection: 'http', onDisconnect: () => undefined })
     expect(await drain(answer)).toBe('[{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"batch too large"}}]')
   })
 
@@ -108,7 +108,7 @@ describe('a batch that is too large', () => {
       return asked.length === 1 ? 0 : 250
     }
     const ask = async (): Promise<string> =>
-      await drain(await dispatch('[{"id":1},0,0,0]', { connection: 'http', onGone: () => undefined, admit }))
+      await drain(await dispatch('[{"id":1},0,0,0]', { connection: 'http', onDisconnect: () => undefined, admit }))
     expect(await ask()).toContain('batch too large')
     expect(await ask()).toBe('[{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"too many requests"}}]')
     expect(asked).toEqual([2, 2])

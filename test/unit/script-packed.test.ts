@@ -1,9 +1,9 @@
 // Values of scripts: what is given and taken, and how packed bytes are read.
 import { describe, expect, it } from 'vitest'
 import { CORE_ERROR_KINDS, CoreError } from '../../ts/core/error.ts'
+import { within } from '../../ts/script/abort-options.ts'
 import { HearthError, type HomeInUseError, hearthError, RevertError } from '../../ts/script/errors.ts'
 import { Packed } from '../../ts/script/packed.ts'
-import { within } from '../../ts/script/patience.ts'
 import { blockRef } from '../../ts/script/reading/chain.ts'
 import { type Rows, readAhead } from '../../ts/script/reading/rows.ts'
 import { bigintOf, dataOf, quantityOf, wire } from '../../ts/script/values.ts'

@@ -52,7 +52,7 @@ interface Reply {
 }
 
 /** A WebSocket from an address that sends one request after the other. */
-async function asker(
+async function caller(
   url: string | undefined,
   from: string,
   headers: Record<string, string> = {},
@@ -169,7 +169,7 @@ describe('subscriptions', () => {
     ['logs', 'logs', 'evm.max_subscriptions_logs'],
   ] as const)('to %s of one client leave room for others', async (kind, name, key) => {
     const { wsUrl } = await serve({ [key]: '4' })
-    const [first, second, other] = [await asker(wsUrl, MANY), await asker(wsUrl, MANY), await asker(wsUrl, OTHER)]
+    const [first, second, other] = [await caller(wsUrl, MANY), await caller(wsUrl, MANY), await caller(wsUrl, OTHER)]
     const subscribe = kind === 'logs' ? [kind, {}] : [kind]
     const id = (await first('eth_subscribe', ...subscribe)).result
     expect((await second('eth_subscribe', ...subscribe)).result).toMatch(/^0x/)
@@ -184,7 +184,7 @@ describe('subscriptions', () => {
 
   it('are counted for the client that a trusted proxy names', async () => {
     const { wsUrl } = await serve({ 'evm.max_subscriptions_new_head': '4', 'evm.trusted_proxy_cidrs': `${MANY}/32` })
-    const of = (client: string) => asker(wsUrl, MANY, { 'x-forwarded-for': client })
+    const of = (client: string) => caller(wsUrl, MANY, { 'x-forwarded-for': client })
     const results: unknown[] = []
     for (const client of ['198.51.100.1', '198.51.100.1', '198.51.100.1', '198.51.100.2'])
       results.push((await (await of(client))('eth_subscribe', 'newHeads')).error?.code)
@@ -195,7 +195,7 @@ describe('subscriptions', () => {
 describe('filters', () => {
   it('of one client leave room for others', async () => {
     const { wsUrl } = await serve({ 'evm.max_share_per_client': '0.0002' })
-    const [first, other] = [await asker(wsUrl, MANY), await asker(wsUrl, OTHER)]
+    const [first, other] = [await caller(wsUrl, MANY), await caller(wsUrl, OTHER)]
     expect(FILTERS_MAX * 0.0002).toBe(2)
     const ids = [await first('eth_newBlockFilter'), await first('eth_newFilter', {})].map(({ result }) => result)
     for (const [method, ...params] of [['eth_newBlockFilter'], ['eth_newFilter', {}], ['eth_newPendingTransactionFilter']] as const)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { allWithinLimits } from '../../ts/rpc/codec/index.ts'
-import { asked } from './asked.ts'
+import { asked } from './requested.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const B = `0x${'bb'.repeat(20)}`

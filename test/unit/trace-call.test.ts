@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asked } from './asked.ts'
+import { asked } from './requested.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const HASH = `0x${'ab'.repeat(32)}`

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { resolveSettings } from '../../ts/config/index.ts'
 import type { Body } from '../../ts/core/body.ts'
-import { lendWhole, openChunks } from '../../ts/core/chunks.ts'
+import { allocateWhole, openChunks } from '../../ts/core/chunks.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import type { OpenOptions, ResultStream, TraceOrigin } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -139,7 +139,7 @@ it.each([1, 8 * 1024, 100_000, 900_000])('a ready answer of %d bytes is sent wit
   const asked: (number | undefined)[] = []
   const stream = originStream(fakeStream([new Error('nobody reads pieces')]), 'baked', ({ head, tail, gzipOver }) => {
     asked.push(gzipOver)
-    const into = lendWhole(Buffer.byteLength(head + text + tail))
+    const into = allocateWhole(Buffer.byteLength(head + text + tail))
     return { kind: 'bytes', bytes: into.subarray(0, into.write(head + text + tail)) }
   })
   const server = await serve(() => stream)

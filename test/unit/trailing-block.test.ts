@@ -2,7 +2,7 @@
 // method with a block parameter.
 import { describe, expect, it } from 'vitest'
 import { METHODS } from '../../ts/rpc/table.ts'
-import { asked } from './asked.ts'
+import { asked } from './requested.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const TX = { to: A }

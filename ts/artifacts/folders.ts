@@ -19,7 +19,7 @@ import { type Found, type Scan, scan } from './scan.ts'
 /** Time for which folders are not looked at again, in milliseconds. */
 const FRESH_MS = 1000
 
-/** Bytes of a source that is read. */
+/** Maximum size of a source file that is read, in bytes. */
 const SOURCE_BYTES_MAX = 8 * 1024 * 1024
 
 const MIB = 1024 * 1024
@@ -36,7 +36,7 @@ export interface IdentifyRequest {
 export interface Identified {
   readonly addresses: Readonly<Record<string, readonly ContractAnswer[]>>
   readonly creations: readonly (readonly ContractAnswer[])[]
-  /** How many contracts the artifacts have. */
+  /** Number of contracts in the artifacts. */
   readonly contracts: number
   /** Files that were passed over, by names within their folders. */
   readonly problems: readonly { readonly file: string; readonly message: string }[]

@@ -1,5 +1,5 @@
-// Optional ports of a development chain: one that another process uses is left out, with a line
-// that reports it.
+// Optional ports of a development chain: a port that another process uses is not opened, and a line
+// reports it.
 import net from 'node:net'
 import type { Resolved, Settings } from '../config/index.ts'
 
@@ -12,10 +12,10 @@ const isFree = (host: string, port: number): Promise<boolean> =>
   })
 
 /**
- * The settings without listeners whose default port is taken; `tell` gets a line for each. Ports
- * that the user chose are left as they are.
+ * The settings without the listeners whose default port is in use; `report` receives a line for
+ * each. Ports that the user configured do not change.
  */
-export async function withoutUsedPorts({ settings, origins }: Resolved, tell: (line: string) => void): Promise<Settings> {
+export async function withoutUsedPorts({ settings, origins }: Resolved, report: (line: string) => void): Promise<Settings> {
   const isDefault = (key: 'evm.ws_port' | 'metrics.port'): boolean => origins[key] === 'default' && settings[key] !== 0
   let left = settings
   const wsPort = settings['evm.ws_port']
@@ -23,12 +23,12 @@ export async function withoutUsedPorts({ settings, origins }: Resolved, tell: (l
   if (settings['evm.ws_enabled'] && canShare && isDefault('evm.ws_port') && !(await isFree(settings['evm.ws_host'], wsPort))) {
     // WebSocket is on the port of HTTP in any case.
     left = { ...left, 'evm.ws_host': settings['evm.http_host'], 'evm.ws_port': settings['evm.http_port'] }
-    tell(`Port ${wsPort} is taken: WebSocket is on port ${settings['evm.http_port']} alone.\n`)
+    report(`Port ${wsPort} is taken: WebSocket is on port ${settings['evm.http_port']} alone.\n`)
   }
   const metricsPort = settings['metrics.port']
   if (settings['metrics.enabled'] && isDefault('metrics.port') && !(await isFree(settings['metrics.host'], metricsPort))) {
     left = { ...left, 'metrics.enabled': false }
-    tell(`Port ${metricsPort} is taken: there is no metrics page.\n`)
+    report(`Port ${metricsPort} is taken: there is no metrics page.\n`)
   }
   return left
 }

@@ -104,7 +104,7 @@ export function or<const W extends string, T>(word: W, kind: Kind<T>): Kind<T | 
   }
 }
 
-/** Numbers of which one, `zero`, switches the matter off; the word `off` stands for it too. */
+/** Numbers of which one, `zero`, disables the feature; the word `off` is an alias for it. */
 export function offAt(zero: number, kind: Kind<number>): Kind<number> {
   const takes = `off (the same as ${zero}) or ${kind.takes}`
   return {

@@ -127,7 +127,7 @@ function sourcesOf({ flags, environment }: Sources, file: FileValues | undefined
   return found
 }
 
-function find(key: SettingKey, setting: Setting<unknown>, dev: boolean, sources: readonly Source[], told: Told): Found {
+function find(key: SettingKey, setting: Setting<unknown>, dev: boolean, sources: readonly Source[], problems: ReportedProblems): Found {
   const fallback: Found = {
     value: dev && setting.devDefault !== undefined ? setting.devDefault : setting.default,
     origin: 'default',
@@ -135,13 +135,13 @@ function find(key: SettingKey, setting: Setting<unknown>, dev: boolean, sources:
   }
   // Every source is read, so that a mistake in one that loses is reported too.
   const found = sources.flatMap((source): Found[] => {
-    const given = givenAs(key, source, told.warnings)
+    const given = givenAs(key, source, problems.warnings)
     if (given === undefined) return []
     try {
       return [{ value: source.read(given.key, setting.kind, given.convert), origin: source.origin, from: source.from(given.key) }]
     } catch (e) {
       if (!(e instanceof Refused)) throw e
-      told.problems.push({ where: source.where(given.key), message: e.message })
+      problems.problems.push({ where: source.where(given.key), message: e.message })
       return [fallback]
     }
   })
@@ -149,7 +149,7 @@ function find(key: SettingKey, setting: Setting<unknown>, dev: boolean, sources:
 }
 
 /** What is said of the settings: what stops the program, and what does not. */
-interface Told {
+interface ReportedProblems {
   readonly problems: Problem[]
   readonly warnings: string[]
 }

@@ -1,7 +1,7 @@
 // Transactions of the node's pool for the mempool of CometBFT, which passes them on to other nodes.
 // Only versions before 0.40 need it: later ones request them from the application.
 import { RPC_BATCH_MAX, RPC_BODY_BYTES_MAX } from './config-toml.ts'
-import { askEngine } from './rpc.ts'
+import { fetchEngine } from './rpc.ts'
 
 /** Time between two looks into the pool, in milliseconds. */
 export const REAP_EVERY_MS = 25
@@ -51,7 +51,7 @@ export function firstBatch(hexes: readonly string[], bytesMax = BATCH_BYTES_MAX,
 /** Gives each transaction of a batch to CometBFT; resolves to what became of them, in order. */
 export async function broadcast(url: string, batch: readonly string[]): Promise<Verdict[]> {
   const body = JSON.stringify(batch.map((tx, id) => ({ jsonrpc: '2.0', id, method: 'broadcast_tx_async', params: { tx } })))
-  const answer = await askEngine(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }, BATCH_MS_MAX)
+  const answer = await fetchEngine(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }, BATCH_MS_MAX)
   const answers = (Array.isArray(answer) ? answer : [answer]) as {
     readonly id?: number
     readonly error?: { message?: string; data?: string }

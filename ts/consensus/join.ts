@@ -103,7 +103,7 @@ async function peersOf(url: string): Promise<string[]> {
 }
 
 /** Queries nodes for their network. Rejects with `ConsensusError`. */
-export async function askNetwork(urls: readonly string[]): Promise<Network> {
+export async function fetchNetwork(urls: readonly string[]): Promise<Network> {
   try {
     const [genesis, ...lists] = await Promise.all([fetchGenesis(urls[0] as string), ...urls.map(peersOf)])
     const peers = [...new Set(lists.flat())].slice(0, PEERS_MAX)

@@ -4,8 +4,8 @@
 const ANSWER_MS_MAX = 2000
 
 /**
- * Longest answer that is read, in bytes: a dump of the consensus state with a hundred validators
- * and peers has a few megabytes.
+ * Maximum size of a response, in bytes: a dump of the consensus state with a hundred validators and
+ * peers has a few megabytes.
  */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024
 
@@ -32,7 +32,7 @@ async function bodyOf(response: Response): Promise<string> {
 }
 
 /** The parsed body of a request. Rejects with `EngineRpcError`. */
-export async function askEngine(url: string, init: RequestInit = {}, withinMs = ANSWER_MS_MAX): Promise<unknown> {
+export async function fetchEngine(url: string, init: RequestInit = {}, withinMs = ANSWER_MS_MAX): Promise<unknown> {
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(withinMs) })
     return JSON.parse(await bodyOf(response)) as unknown
@@ -45,7 +45,7 @@ export async function askEngine(url: string, init: RequestInit = {}, withinMs = 
 
 /** The result of a method by GET; `path` is `status`, `commit?height=7`. */
 export async function engineResult<T>(url: string, path: string, withinMs?: number): Promise<T> {
-  const { result, error } = (await askEngine(`${url}/${path}`, {}, withinMs)) as {
+  const { result, error } = (await fetchEngine(`${url}/${path}`, {}, withinMs)) as {
     result?: T
     error?: { message?: string; data?: string }
   }

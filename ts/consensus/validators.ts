@@ -14,7 +14,7 @@ const PAGE = 100
 const SET_MS_MAX = 1000
 
 /** Requests the validators of the newest height. Rejects with `EngineRpcError`. */
-export async function askValidators(url: string): Promise<Validators> {
+export async function fetchValidators(url: string): Promise<Validators> {
   const status = await engineResult<StatusAnswer>(url, 'status')
   const addresses: string[] = []
   for (let page = 1; ; page++) {

@@ -1,7 +1,7 @@
 // The bodies of answers, from the core to the socket.
 
 /**
- * Bytes in chunks, made as fast as they are taken. A chunk's memory may be given back (`giveBack`)
+ * Bytes in chunks, made as fast as they are taken. A chunk's memory may be given back (`release`)
  * once it was sent.
  */
 export interface ByteStream {

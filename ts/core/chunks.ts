@@ -1,58 +1,57 @@
-// Memory of chunks, which is reused after they were sent: a new buffer for every chunk would keep
-// the garbage collector busy.
+// Pools of chunk buffers, which are reused after the chunks were sent: a new buffer for every chunk
+// would keep the garbage collector busy.
 
 import { type Body, type ByteStream, type BytesBody, bytesOf, type StreamBody } from './body.ts'
 import type { OpenOptions, ResultStream } from './port.ts'
 
-/** Most bytes that a chunk holds. */
+/** Maximum size of a chunk, in bytes. */
 export const CHUNK_BYTES_MAX = 256 * 1024
 
-/** Most bytes of an answer that is made and sent as one piece. */
+/** Maximum size of a response that is built and sent as one piece, in bytes. */
 export const WHOLE_BYTES_MAX = 1024 * 1024
 
-/** Buffers of a size that wait to be used again. */
-interface Spares {
+/** A pool of free buffers of one size. */
+interface BufferPool {
   readonly bytes: number
-  /** Most that are kept. */
+  /** Maximum number of buffers in the pool. */
   readonly most: number
   readonly buffers: Buffer[]
 }
 
 /** 4 MiB: a few streams at once need no more. */
-const CHUNKS: Spares = { bytes: CHUNK_BYTES_MAX, most: 16, buffers: [] }
+const CHUNKS: BufferPool = { bytes: CHUNK_BYTES_MAX, most: 16, buffers: [] }
 
 /** 4 MiB for answers of one piece that are larger than a chunk. */
-const WHOLES: Spares = { bytes: WHOLE_BYTES_MAX, most: 4, buffers: [] }
+const WHOLES: BufferPool = { bytes: WHOLE_BYTES_MAX, most: 4, buffers: [] }
 
-const lent = new WeakSet<ArrayBufferLike>()
+const pooled = new WeakSet<ArrayBufferLike>()
 
-function take(spares: Spares): Buffer {
-  const buffer = spares.buffers.pop() ?? Buffer.allocUnsafeSlow(spares.bytes)
-  lent.add(buffer.buffer)
+function take(pool: BufferPool): Buffer {
+  const buffer = pool.buffers.pop() ?? Buffer.allocUnsafeSlow(pool.bytes)
+  pooled.add(buffer.buffer)
   return buffer
 }
 
-/** Memory for a chunk of so many bytes, not cleared: at most `CHUNK_BYTES_MAX`. */
-export function lend(bytes: number): Buffer {
+/** Allocates an uninitialised buffer for a chunk of at most `CHUNK_BYTES_MAX` bytes. */
+export function allocate(bytes: number): Buffer {
   // Small ones share a slab of Node's.
   if (bytes < CHUNK_BYTES_MAX / 4) return Buffer.allocUnsafe(bytes)
   return take(CHUNKS).subarray(0, Math.min(bytes, CHUNK_BYTES_MAX))
 }
 
 /**
- * Memory for an answer of one piece of at least so many bytes, not cleared: at most
+ * Allocates an uninitialised buffer of at least so many bytes for a response of one piece: at most
  * `WHOLE_BYTES_MAX`.
  */
-export const lendWhole = (bytes: number): Buffer => take(bytes <= CHUNK_BYTES_MAX ? CHUNKS : WHOLES)
+export const allocateWhole = (bytes: number): Buffer => take(bytes <= CHUNK_BYTES_MAX ? CHUNKS : WHOLES)
 
 /**
- * Returns the memory of a chunk that is no longer read. Any bytes are allowed; those that this
- * module did not allocate are ignored.
+ * Returns the buffer of a chunk to its pool. Bytes that this module did not allocate are ignored.
  */
-export function giveBack(chunk: Uint8Array): void {
-  if (!lent.delete(chunk.buffer)) return
-  const spares = chunk.buffer.byteLength === CHUNK_BYTES_MAX ? CHUNKS : WHOLES
-  if (spares.buffers.length < spares.most) spares.buffers.push(Buffer.from(chunk.buffer))
+export function release(chunk: Uint8Array): void {
+  if (!pooled.delete(chunk.buffer)) return
+  const pool = chunk.buffer.byteLength === CHUNK_BYTES_MAX ? CHUNKS : WHOLES
+  if (pool.buffers.length < pool.most) pool.buffers.push(Buffer.from(chunk.buffer))
 }
 
 /** Bytes as text; nothing is copied before. */
@@ -87,7 +86,7 @@ export function spliced({ head, tail }: Pick<OpenOptions, 'head' | 'tail'>, resu
   return bytes.subarray(0, at)
 }
 
-/** A stream whose first chunks were taken already. */
+/** A stream whose first chunks were read already. */
 class Begun implements ByteStream {
   private readonly first: Uint8Array[]
   private readonly rest: ByteStream
@@ -114,11 +113,11 @@ export async function openChunks(stream: ByteStream, options: OpenOptions): Prom
   const second = first === null ? null : await stream.next()
   if (first !== null && second !== null) return { kind: 'stream', stream: new Begun([first, second], stream) }
   const bytes = spliced(options, first ?? NULL)
-  if (first !== null && bytes !== first) giveBack(first)
+  if (first !== null && bytes !== first) release(first)
   return { kind: 'bytes', bytes }
 }
 
-/** What a stream without bytes stands for. */
+/** The result of a stream without bytes. */
 const NULL = Buffer.from('null')
 
 /** The body of a result: see `ResultStream.open`. */

@@ -50,7 +50,7 @@ export interface ConsensusConfig {
   readonly address: string
   /** Longest time that a proposal is filled with transactions, in milliseconds. */
   readonly proposalBudgetMs: number
-  /** Newest blocks that CometBFT keeps; 0 keeps all. */
+  /** Number of newest blocks that CometBFT keeps; 0 keeps all. */
   readonly retainBlocks: number
   /** Heights divisible by this have a snapshot for state sync; 0 for none. */
   readonly snapshotIntervalBlocks: number

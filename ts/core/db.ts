@@ -17,7 +17,7 @@ export interface DbTasks {
   verify: { args: object; report: VerifyReport }
   repair: { args: { readonly acceptLoss: boolean; readonly from: readonly string[] }; report: RepairReport }
   restoreBlocks: { args: { readonly from: readonly string[] }; report: LedgerRepair }
-  rollback: { args: { readonly to: number; readonly anew: boolean; readonly dryRun: boolean }; report: RollbackReport }
+  rollback: { args: { readonly to: number; readonly fromSnapshot: boolean; readonly dryRun: boolean }; report: RollbackReport }
   snapshot: { args: object; report: SnapshotInfo }
   exportState: { args: { readonly height: number | undefined; readonly file: string }; report: ExportStateReport }
   importState: { args: { readonly file: string }; report: ImportStateReport }
@@ -68,7 +68,7 @@ export interface ScrubReport {
   readonly damaged: number
   /** Damaged records that were written again elsewhere: nothing is lost with them. */
   readonly replaced: number
-  /** The first of the damaged places, each with its file and offset. */
+  /** The first damaged records, each with file and offset. */
   readonly damage: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 // A core in front of another one.
 import type { TraceWith } from './hooks.ts'
-import type { Core, CoreAsker, CoreLogEntry, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
+import type { Core, CoreCaller, CoreLogEntry, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
 
 /**
  * Passes everything to another core. Subclasses override what they change; what the other core
@@ -25,8 +25,8 @@ export abstract class CoreDecorator implements Core {
     return this.core.stream(op, args)
   }
 
-  askedBy(asker: CoreAsker): Core {
-    const asked = this.core.askedBy?.(asker)
+  withCaller(caller: CoreCaller): Core {
+    const asked = this.core.withCaller?.(caller)
     return asked === undefined ? this : this.inName(asked)
   }
 

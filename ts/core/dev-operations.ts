@@ -5,9 +5,9 @@ import type { Hex, JsonObject } from './port.ts'
 export interface MineArguments {
   /** How many; one where absent. */
   readonly count?: Hex | undefined
-  /** Seconds from block to block. */
+  /** Seconds between two blocks. */
   readonly interval?: Hex | undefined
-  /** Whether the first one is so far from the head too. */
+  /** Whether the interval also applies between the head and the first block. */
   readonly first?: boolean
   /** Time of the first one, in seconds. */
   readonly timestamp?: Hex | undefined

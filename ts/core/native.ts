@@ -3,19 +3,19 @@
 import * as native from '../../native/index.js'
 import { checkHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
-import type { Ask } from './ask.ts'
 import type { BakeReport, BakeWork } from './bake.ts'
 import { type Body, lengthOf, type WholeBody } from './body.ts'
-import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, openChunks, WHOLE_BYTES_MAX } from './chunks.ts'
+import { allocate, allocateWhole, CHUNK_BYTES_MAX, openChunks, release, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
 import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
-import { type AskOrigin, originDoor } from './origin.ts'
+import type { NodeCommands } from './node-commands.ts'
+import { type FetchOrigin, nativeFetcher } from './origin.ts'
 import type {
   Core,
-  CoreAsker,
+  CoreCaller,
   CoreLogEntry,
   HomeStatus,
   NamedTrace,
@@ -80,15 +80,15 @@ let spare: Buffer | undefined
  * larger buffer.
  */
 function written(write: (into: Buffer) => number): WholeBody | undefined {
-  spare ??= lendWhole(CHUNK_BYTES_MAX)
+  spare ??= allocateWhole(CHUNK_BYTES_MAX)
   let into = spare
   let bytes = write(into)
   if (bytes === OVER || bytes > WHOLE_BYTES_MAX) return undefined
   if (bytes > into.length) {
-    into = lendWhole(bytes)
+    into = allocateWhole(bytes)
     bytes = write(into)
     if (bytes === OVER || bytes > into.length) {
-      giveBack(into)
+      release(into)
       return undefined
     }
   }
@@ -105,12 +105,12 @@ class Stream implements ResultStream {
   private stream: native.NativeStream | undefined
   private cancelled = false
   /** Called once with whether the block is far below the head. */
-  private asker: CoreAsker | undefined
+  private caller: CoreCaller | undefined
 
-  constructor(start: (options: OpenOptions) => native.NativeStream, findReady?: FindReady, asker?: CoreAsker) {
+  constructor(start: (options: OpenOptions) => native.NativeStream, findReady?: FindReady, caller?: CoreCaller) {
     this.start = start
     this.findReady = findReady
-    this.asker = asker
+    this.caller = caller
   }
 
   open(options: OpenOptions): Promise<Body> | Body {
@@ -168,14 +168,14 @@ class Stream implements ResultStream {
       if (typeof ready !== 'number') unwrap(ready)
       else waiting = ready === 0 ? OVER : ready
     }
-    if (this.asker !== undefined) this.tellHeight(stream)
+    if (this.caller !== undefined) this.tellHeight(stream)
     return waiting === OVER ? undefined : [stream, waiting]
   }
 
   /** To be called once bytes or an error have come. */
   private tellHeight(stream: native.NativeStream): void {
-    if (this.asker !== undefined && stream.isHistorical()) this.asker.historical()
-    this.asker = undefined
+    if (this.caller !== undefined && stream.isHistorical()) this.caller.historical()
+    this.caller = undefined
   }
 
   /** All of it with its head and tail, where it is small and all of it has come. */
@@ -187,7 +187,7 @@ class Stream implements ResultStream {
     // An id may hold any character: three bytes a UTF-16 unit are always enough.
     const around = (head.length + tail.length) * 3
     if (rest === OVER || rest + around > WHOLE_BYTES_MAX || stream.packedBytes() !== OVER) return undefined
-    const bytes = rest + around > CHUNK_BYTES_MAX ? lendWhole(rest + around) : lend(rest + around)
+    const bytes = rest + around > CHUNK_BYTES_MAX ? allocateWhole(rest + around) : allocate(rest + around)
     let at = bytes.write(head, 0, 'utf8')
     // There is no other reader, so all available bytes are read.
     at += stream.read(bytes.subarray(at, at + rest))
@@ -199,7 +199,7 @@ class Stream implements ResultStream {
     const arrived = await this.arrived()
     if (arrived === undefined) return null
     const [stream, waiting] = arrived
-    const chunk = lend(waiting)
+    const chunk = allocate(waiting)
     // There is no other reader, so all available bytes are read.
     stream.read(chunk)
     return chunk
@@ -221,15 +221,15 @@ class NativeCore implements Core {
   /** Whether there is a trace cache. */
   private readonly cache: boolean
   /** The client of this object's requests; undefined for none. */
-  private readonly asker: CoreAsker | undefined
+  private readonly caller: CoreCaller | undefined
 
-  constructor(node: native.NativeNode, dev: boolean, cache: boolean, asker?: CoreAsker) {
+  constructor(node: native.NativeNode, dev: boolean, cache: boolean, caller?: CoreCaller) {
     this.node = node
     this.dev = dev
     this.cache = cache
-    this.asker = asker
+    this.caller = caller
     // Objects for a client are made for each of its requests.
-    const isFirst = asker === undefined
+    const isFirst = caller === undefined
     this.readyTrace = cache && isFirst ? (wanted, options) => this.findTrace(wanted, options) : undefined
   }
 
@@ -247,26 +247,26 @@ class NativeCore implements Core {
     return { body: isPacked ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: (flags & READY_HISTORICAL) !== 0 }
   }
 
-  askedBy(asker: CoreAsker): Core {
-    return new NativeCore(this.node, this.dev, this.cache, asker)
+  withCaller(caller: CoreCaller): Core {
+    return new NativeCore(this.node, this.dev, this.cache, caller)
   }
 
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
     const json = JSON.stringify({ op, args })
-    if (this.asker !== undefined) return this.call(json, this.asker)
+    if (this.caller !== undefined) return this.call(json, this.caller)
     const answer = this.node.request(json)
     return typeof answer === 'string' ? answer : answer.then(unwrap)
   }
 
   /** Long work, which ends when its client leaves. */
-  private async call(json: string, asker: CoreAsker): Promise<Uint8Array> {
+  private async call(json: string, caller: CoreCaller): Promise<Uint8Array> {
     const ticket = ++tickets
     let isOver = false
-    asker.onGone(() => {
+    caller.onDisconnect(() => {
       if (!isOver) this.node.cancelCall(ticket)
     })
     try {
-      return unwrap(await this.node.call(json, asker.address, ticket))
+      return unwrap(await this.node.call(json, caller.address, ticket))
     } finally {
       isOver = true
     }
@@ -274,14 +274,14 @@ class NativeCore implements Core {
 
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
     const json = JSON.stringify({ op, args })
-    const { node, asker } = this
+    const { node, caller } = this
     const findReady: FindReady = (into, at, tailBytes, gzipOver) => {
       const bytes = node.cached(json, into, at, tailBytes, gzipOver)
       if (bytes < HISTORICAL) return bytes
-      asker?.historical()
+      caller?.historical()
       return bytes - HISTORICAL
     }
-    return new Stream((options) => node.stream(json, packing(options), options.client), this.cache ? findReady : undefined, asker)
+    return new Stream((options) => node.stream(json, packing(options), options.client), this.cache ? findReady : undefined, caller)
   }
 
   // Made on first use: an object of this class is made for every request that may take long.
@@ -324,8 +324,8 @@ class NativeCore implements Core {
  * Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). A fork reads
  * its remote node through `ask`.
  */
-export async function openNode(config: NodeConfig, ask?: AskOrigin): Promise<Core> {
-  const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : originDoor(ask))
+export async function openNode(config: NodeConfig, ask?: FetchOrigin): Promise<Core> {
+  const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : nativeFetcher(ask))
   if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev', config.bake.enabled === true)
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
@@ -349,8 +349,12 @@ export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeRepo
  * Sends a request to the node that has a home open. Its report, errors and progress are those of
  * the same work on a closed home.
  */
-export const startAsk = <Kind extends keyof Ask>(base: JobBase, kind: Kind, args: Ask[Kind]['args']): RunningJob<Ask[Kind]['report']> =>
-  runJob<Ask[Kind]['report']>({ ...base, job: 'ask', ask: { ...args, do: kind } })
+export const startNodeCommand = <Kind extends keyof NodeCommands>(
+  base: JobBase,
+  kind: Kind,
+  args: NodeCommands[Kind]['args'],
+): RunningJob<NodeCommands[Kind]['report']> =>
+  runJob<NodeCommands[Kind]['report']>({ ...base, job: 'nodeCommand', command: { ...args, do: kind } })
 
 function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))

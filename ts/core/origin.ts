@@ -8,23 +8,23 @@ export type OriginRequest = readonly [method: string, params: readonly unknown[]
  * Sends requests that belong together and resolves to their results, in order. Rejects with a
  * message if one of them has no result within so many milliseconds.
  */
-export type AskOrigin = (requests: readonly OriginRequest[], timeoutMs: number) => Promise<readonly unknown[]>
+export type FetchOrigin = (requests: readonly OriginRequest[], timeoutMs: number) => Promise<readonly unknown[]>
 
 /** A request of a core thread in its transferred form. */
-interface Asked {
+interface FetchRequest {
   readonly id: number
   readonly requests: readonly OriginRequest[]
   readonly timeoutMs: number
 }
 
 /** The native side of a fetcher: core threads wait while `ask` fetches. */
-export function originDoor(ask: AskOrigin): native.NativeOrigin {
-  const door: native.NativeOrigin = new native.NativeOrigin((text: string) => {
-    const { id, requests, timeoutMs } = JSON.parse(text) as Asked
+export function nativeFetcher(ask: FetchOrigin): native.NativeOrigin {
+  const fetcher: native.NativeOrigin = new native.NativeOrigin((text: string) => {
+    const { id, requests, timeoutMs } = JSON.parse(text) as FetchRequest
     ask(requests, timeoutMs).then(
-      (results) => door.answer(id, JSON.stringify(results)),
-      (e: unknown) => door.fail(id, e instanceof Error ? e.message : String(e)),
+      (results) => fetcher.answer(id, JSON.stringify(results)),
+      (e: unknown) => fetcher.fail(id, e instanceof Error ? e.message : String(e)),
     )
   })
-  return door
+  return fetcher
 }

@@ -165,11 +165,11 @@ export interface CoreLogEntry {
 }
 
 /** The client of a request. */
-export interface CoreAsker {
+export interface CoreCaller {
   /** Whose the request is: work that waits takes turns by it. */
   readonly address: string
   /** Calls back when the client has left. */
-  onGone(callback: () => void): void
+  onDisconnect(callback: () => void): void
   /** Called if a trace is about a block further below the head than the lookback. */
   historical(): void
 }
@@ -359,7 +359,7 @@ export interface Core {
    */
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string
   /** The same core for the requests of a client; absent if clients are not distinguished. */
-  askedBy?(asker: CoreAsker): Core
+  withCaller?(caller: CoreCaller): Core
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
   /**

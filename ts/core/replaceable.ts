@@ -2,7 +2,7 @@
 // on.
 import { CoreDecorator } from './decorator.ts'
 import { CoreError } from './error.ts'
-import type { Core, CoreAsker, Operations } from './port.ts'
+import type { Core, CoreCaller, Operations } from './port.ts'
 
 /** The events of the core. */
 interface Page {
@@ -46,18 +46,18 @@ async function replace(place: Place, next: Core): Promise<Core> {
 class ReplaceableCore extends CoreDecorator {
   private readonly whole: Whole
   private readonly place: Place
-  private readonly asker: CoreAsker | undefined
+  private readonly caller: CoreCaller | undefined
 
-  constructor(place: Place, whole: Whole, asker?: CoreAsker) {
+  constructor(place: Place, whole: Whole, caller?: CoreCaller) {
     super()
     this.place = place
     this.whole = whole
-    this.asker = asker
+    this.caller = caller
   }
 
   protected get core(): Core {
     const { core } = this.place
-    return this.asker === undefined ? core : (core.askedBy?.(this.asker) ?? core)
+    return this.caller === undefined ? core : (core.withCaller?.(this.caller) ?? core)
   }
 
   protected inName(): Core {
@@ -70,8 +70,8 @@ class ReplaceableCore extends CoreDecorator {
     return (wanted, options) => this.place.core.readyTrace?.(wanted, options)
   }
 
-  override askedBy(asker: CoreAsker): Core {
-    return new ReplaceableCore(this.place, this.whole, asker)
+  override withCaller(caller: CoreCaller): Core {
+    return new ReplaceableCore(this.place, this.whole, caller)
   }
 
   override get resetTo(): Whole['resetTo'] {

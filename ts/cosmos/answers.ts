@@ -19,15 +19,14 @@ export interface Answer {
 }
 
 /**
- * The beginning of an answer of the core in JSON; its result stands between this and the last
- * brace.
+ * Start of a JSON response of the core. The result is between it and the last brace.
  */
 const JSON_HEAD = /^\{"code":0,"height":"(\d+)","body":/
 
-/** Longest such beginning, in bytes. */
+/** Maximum length of this start, in bytes. */
 const HEAD_BYTES_MAX = 64
 
-/** What serde calls the name of an operation that the core does not have. */
+/** Start of the error message of serde for an unknown operation. */
 const UNKNOWN_OPERATION = 'unknown variant'
 
 /** A core without queries of its state has none of them. */

@@ -1,5 +1,5 @@
 // Queries that CometBFT answers: what the node is, blocks, sets of validators, transactions.
-import { askEngine, EngineRefusal, EngineRpcError, engineResult } from '../consensus/rpc.ts'
+import { EngineRefusal, EngineRpcError, engineResult, fetchEngine } from '../consensus/rpc.ts'
 import { ACCOUNT_PREFIX, bech32 } from '../rpc/bech32.ts'
 import { CODES, invalid, QueryFailure } from './failure.ts'
 import * as S from './schemas.ts'
@@ -13,7 +13,10 @@ export interface EngineSource {
   readonly version: string
 }
 
-/** One of these queries: how its request reads, its answer, and how that is written. */
+/**
+ * A query that CometBFT answers: schema of its request, the query itself, schema of its
+ * response.
+ */
 export interface EngineQuery {
   readonly request: Schema
   readonly response: Schema
@@ -210,7 +213,7 @@ async function broadcastTx(source: EngineSource, { tx_bytes, mode }: Values): Pr
   if (method === undefined) throw invalid('unsupported broadcast mode: BROADCAST_MODE_SYNC and BROADCAST_MODE_ASYNC are served')
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { tx: tx_bytes } })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
-  const answer = (await askEngine(urlOf(source), init, BROADCAST_MS_MAX).catch((e: unknown) => {
+  const answer = (await fetchEngine(urlOf(source), init, BROADCAST_MS_MAX).catch((e: unknown) => {
     throw failureOf(e)
   })) as { result?: Values & { hash: string; log?: string }; error?: { message?: string; data?: string } }
   if (answer.result === undefined) {

@@ -1,7 +1,7 @@
 // Messages of protobuf by tables of their fields: written, read, and as JSON
 // (https://protobuf.dev/programming-guides/encoding, …/json).
 
-/** How a field stands in protobuf, and in the JSON of CometBFT. */
+/** Encoding of a field in protobuf and in the JSON of CometBFT. */
 export type Kind =
   | 'string'
   | 'bool'

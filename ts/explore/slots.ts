@@ -8,7 +8,7 @@ export type Preimages = ReadonlyMap<string, string>
 /** Members of a struct, or elements of an array, that are looked for behind a hash. */
 const OFFSET_MAX = 64n
 
-/** Mappings within mappings that are followed. */
+/** Maximum depth of nested mappings. */
 const NESTED_MAX = 8
 
 /** Hex digits of a word. */

@@ -36,8 +36,8 @@ export interface MinedTransaction {
 export function replayOf(tx: MinedTransaction): WhatIf {
   const call: Record<string, unknown> = { data: tx.input }
   for (const field of TAKEN) if (tx[field] !== undefined && tx[field] !== null) call[field] = tx[field]
-  // A transaction with a fee cap also has the price that it paid, which is no field of a call
-  // beside it.
+  // A transaction with a fee cap also contains its effective gas price, which a call must not have
+  // in addition.
   const price = tx.maxFeePerGas === undefined ? ['gasPrice'] : ['maxFeePerGas', 'maxPriorityFeePerGas']
   for (const field of price) if (tx[field] !== undefined) call[field] = tx[field]
   return { call, block: tx.blockNumber, index: Number(tx.transactionIndex), replay: tx.hash }

@@ -27,7 +27,7 @@ const isMissing = (e: unknown): boolean => e instanceof CoreError && MISSING.has
 /** The JSON of `null`. */
 const isNull = (bytes: Uint8Array): boolean => bytes.length === 4 && bytes[0] === 0x6e
 
-/** What the origin refuses, in the terms of the core. */
+/** Converts an error of the remote node to an error of the core. */
 function refused(e: unknown): unknown {
   if (e instanceof OriginError) {
     if (e.code === 3) return new CoreError('execution_reverted', e.said, typeof e.data === 'string' ? e.data : undefined)
@@ -129,8 +129,8 @@ class ForkedCore extends CoreDecorator {
   }
 
   /**
-   * The core's answer; for what it cannot know of a fork's own blocks, an error that names what can
-   * be requested.
+   * The response of the core. If the core cannot answer for local blocks of the fork, an error that
+   * lists the available blocks.
    */
   private async here<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
     const reason = ONLY_OF_ORIGIN[op]

@@ -1,5 +1,5 @@
 // Where a fork begins: chain id and block of the origin.
-import type { AskOrigin } from '../core/origin.ts'
+import type { FetchOrigin } from '../core/origin.ts'
 import { shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
 import { Batches } from './batches.ts'
@@ -22,7 +22,7 @@ export interface Origin {
   /** The block that the fork begins after. */
   readonly block: OriginBlock
   /** Fetches state of that block. */
-  readonly ask: AskOrigin
+  readonly ask: FetchOrigin
   /** Sends one request of any kind; rejects with `OriginError` if the remote node refuses it. */
   readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>
   /**
@@ -92,7 +92,7 @@ class FoundOrigin implements Origin {
     this.batches = batchesTo(url, block)
   }
 
-  readonly ask: AskOrigin = (requests, withinMs) =>
+  readonly ask: FetchOrigin = (requests, withinMs) =>
     Promise.all(requests.map(([method, params]) => this.batches.ask(method, params, withinMs)))
 
   call(method: string, params: readonly unknown[]): Promise<unknown> {

@@ -61,7 +61,10 @@ const PLACED = new Set(['level', 'time', 'component', 'msg'])
 
 const shown = (value: unknown): string => (typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
 
-/** A line of JSON as text: `time LEVEL component message name=value …`; a stack stands below. */
+/**
+ * Formats a JSON line as text: `time LEVEL component message name=value …`, followed by the
+ * stack, if any.
+ */
 export function asText(line: string): string {
   const event = JSON.parse(line) as Record<string, unknown>
   const fields = Object.entries(event).filter(([name]) => !PLACED.has(name) && name !== 'stack')
@@ -151,7 +154,7 @@ export function openLog({ level, levels, format, write }: LogOptions): Log {
   const own = levelsOf(levels)
   let isCatchingUp = false
   const catchUp = (): void => {
-    // The lines that are written here are such lines too.
+    // The lines written below call this function again.
     if (isCatchingUp) return
     isCatchingUp = true
     try {

@@ -67,7 +67,7 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
   const redirectFailures = new Cells(INSTRUMENTS.redirectFailures)
   const historical = new Cells(INSTRUMENTS.historicalTraces)
   const modes = combinations(INSTRUMENTS.mode.labels).map((labels) => ({ labels, value: labels.mode === mode ? 1 : 0 }))
-  /** Places of some methods by their places among all endpoints. */
+  /** Maps the index of an endpoint to the index of a method in the given list. */
   const placesOf = (names: readonly string[]): ReadonlyMap<number, number> =>
     new Map(names.map((name, place) => [endpoints.indexOf(name), place]))
   const traces = placesOf(TRACE_METHODS)

@@ -17,7 +17,7 @@ const GROUPS: readonly (readonly [prefix: string, title: string, text: string])[
   [
     'chain_',
     'Deprecated',
-    'The old names of the above, recorded beside them. `metrics.legacy = false` takes them off the page. OpenMetrics has no counters without `_total`: the two are of type `unknown` there.',
+    'The former names of the metrics above, recorded in addition. `metrics.legacy = false` removes them from the page. OpenMetrics has no counters without `_total`: the two are of type `unknown` there.',
   ],
   ['flatkv_', 'State store', 'The flat key-value store of the state.'],
   [
@@ -28,7 +28,7 @@ const GROUPS: readonly (readonly [prefix: string, title: string, text: string])[
   [
     'rocksdb_',
     'RocksDB',
-    'Internals of the database below the state store. `state-commit.flatkv.enable-kvdb-metrics = false` takes them off the page.',
+    'Internals of the database below the state store. `state-commit.flatkv.enable-kvdb-metrics = false` removes them from the page.',
   ],
   ['', 'Others', ''],
 ]
@@ -62,8 +62,8 @@ function kindText({ kind, buckets = [], quantiles = [] }: Instrument, sets: Read
  * meaning.
  */
 export const FIRST: readonly (readonly [instrument: string, query: string, meaning: string])[] = [
-  ['', '`up{job="hearth"}`', 'Whether the node answers scrapes at all; Prometheus makes it.'],
-  ['evmrpc_panics_total', '`evmrpc_panics_total`', 'Defects that requests met. Must be 0.'],
+  ['', '`up{job="hearth"}`', 'Whether the node answers scrapes at all; Prometheus records it.'],
+  ['evmrpc_panics_total', '`evmrpc_panics_total`', 'Requests that ended in a panic or an unexpected exception. Must be 0.'],
   [
     'evmrpc_request_latency_seconds',
     '`rate(evmrpc_request_latency_seconds_count[5m])` by `endpoint`',
@@ -77,9 +77,13 @@ export const FIRST: readonly (readonly [instrument: string, query: string, meani
   [
     'flatkv_current_version',
     '`flatkv_current_version`',
-    'Height. It stands on nodes whose `node_mode{mode="start"}` is 1, unless blocks are imported.',
+    'Height. It does not rise on nodes whose `node_mode{mode="start"}` is 1, unless blocks are imported.',
   ],
-  ['flatkv_commit_latency', '`flatkv_commit_latency_count{success="false"}`', 'Commits that failed: the disk, or damage. Must be 0.'],
+  [
+    'flatkv_commit_latency',
+    '`flatkv_commit_latency_count{success="false"}`',
+    'Failed commits, because of the disk or of damaged data. Must be 0.',
+  ],
   ['rocksdb_background_errors', '`rocksdb_background_errors`', 'Flushes and compactions that failed. Must be 0.'],
   [
     'rocksdb_pending_compaction_bytes',

@@ -6,7 +6,7 @@
  */
 export const WINDOW_MS = 60_000
 
-/** Buckets for each doubling: a quantile is at most 2.2 % away from the value that was measured. */
+/** Buckets per doubling: the error of a quantile is at most 2.2 %. */
 const PER_OCTAVE = 16
 
 /** The first bucket ends here, in milliseconds: nothing we measure is shorter. */

@@ -19,7 +19,7 @@ export function servesExplorer(mode: Mode, settings: Settings): boolean {
   return settings['evm.http_enabled'] && (asked === 'auto' ? mode === 'dev' : asked)
 }
 
-/** What the server needs for the explorer; undefined where it is off. */
+/** Data source of the explorer for the server; undefined if the explorer is disabled. */
 export function explorerSource(mode: Mode, settings: Settings, core: () => Core | undefined): ServerHooks['explorer'] {
   if (!servesExplorer(mode, settings)) return undefined
   return { core, mode, version: clientVersion(), baking: settings['evm.trace_bake_enabled'] }

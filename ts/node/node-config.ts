@@ -67,7 +67,7 @@ export function readerConfig(home: string, settings: Settings): NodeConfig {
   return { ...config, readOnly: true, bake: { ...config.bake, enabled: false } }
 }
 
-/** The namespace whose testing_buildBlockV1 makes blocks from the pool. */
+/** The namespace of testing_buildBlockV1, which builds blocks from the pool. */
 const TESTING = 'testing'
 
 /**

@@ -8,7 +8,7 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 /** Longest time for a connection that is tried before a request, in milliseconds. */
 const CONNECT_MS_MAX = 1000
 
-/** Shortest time between two reports of failures, in milliseconds. */
+/** Minimum time between two reports of failures, in milliseconds. */
 const REPORT_EVERY_MS = 10_000
 
 /** Codes of failures before a connection was open: the other node saw nothing of the request. */
@@ -47,7 +47,7 @@ export type Forwarded = { readonly result: unknown } | { readonly error: Forward
 /** Forwards a request; `waitMs` is added to the time limit. Never rejects. */
 export type Forward = (method: string, params: readonly unknown[], waitMs?: number) => Promise<Forwarded>
 
-/** How requests are forwarded. */
+/** Options of forwarding. */
 export interface ForwardOptions {
   readonly url: string
   /** Time limit of one request, in milliseconds. */

@@ -28,7 +28,7 @@ export type Outcome = WholeBody | StreamBody | RpcError
 export interface Runner {
   /** Never throws, never rejects. */
   run(entry: Entry): Promise<Outcome> | Outcome
-  /** Whether an entry writes: it runs alone, after all before it. */
+  /** Whether an entry writes. A writing entry runs alone, after all earlier entries. */
   writes(entry: Entry): boolean
   /** Called with failures of this program itself. */
   report(e: unknown, entry: Entry): void
@@ -79,7 +79,7 @@ export class Batch {
   /** The answer in chunks; none where nothing is to be answered. */
   async *chunks(): AsyncGenerator<Uint8Array, void> {
     for (;;) {
-      const text = this.atOnce()
+      const text = this.answerNow()
       if (text !== '') yield bytes(text)
       this.runBeside()
       const oldest = this.running.shift()
@@ -105,7 +105,7 @@ export class Batch {
   /**
    * Answers to the entries that need no waiting, up to the first one that does, which runs then.
    */
-  private atOnce(): string {
+  private answerNow(): string {
     let text = ''
     for (let left = AT_ONCE_MAX; left > 0 && this.running.length === 0 && this.next < this.entries.length; left--) {
       const entry = this.entries[this.next++] as Entry

@@ -11,7 +11,7 @@ export interface CallOptions {
   /** Where it may begin subscriptions. */
   readonly subscriber?: Subscriber | undefined
   /** Takes what ends the work of a result that comes in parts. */
-  readonly onGone?: ((cancel: () => void) => void) | undefined
+  readonly onDisconnect?: ((cancel: () => void) => void) | undefined
 }
 
 /** Calls a method; resolves to the JSON value of its result, rejects with `RpcError`. */
@@ -23,8 +23,8 @@ const BARE = { head: '', tail: '' } as const
 /** Makes the caller of a node. Failures that are this program's fault go to `report`. */
 export function makeCaller(given: Context, report: Report): Caller {
   const invoker = new Invoker(given, report, NO_METER)
-  return async (method, params, { subscriber, onGone = () => undefined } = {}) => {
-    const client = { connection: 'http', onGone } as const
+  return async (method, params, { subscriber, onDisconnect = () => undefined } = {}) => {
+    const client = { connection: 'http', onDisconnect } as const
     const sample = new Sample(NO_METER, method, client, 0)
     try {
       const body = await invoker.invoke(method, params, { client, sample, subscriber, headers: {}, id: '', options: BARE })

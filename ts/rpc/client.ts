@@ -1,19 +1,19 @@
-// Who sends a message and waits for its reply.
-import type { CoreAsker } from '../core/port.ts'
+// The client of a message.
+import type { CoreCaller } from '../core/port.ts'
 import type { Connection, Sample } from './meter.ts'
 import type { Subscriber } from './subscription.ts'
 
-/** Namespaces that a client may not use, and why. */
-export interface Barred {
+/** Namespaces that a client may not use, with the reason. */
+export interface DeniedNamespaces {
   readonly namespaces: ReadonlySet<string>
-  /** In words. */
+  /** The reason, for error messages. */
   readonly why: string
 }
 
 /** The sender of a message. */
 export interface Client {
   readonly connection: Connection
-  /** Whose the message is, by address; work that waits takes turns by it. */
+  /** Address of the client; queued work takes turns by address. */
   readonly address?: string
   /**
    * Counts requests of this client: 0 if they are let in, else the milliseconds until they may come
@@ -25,7 +25,7 @@ export interface Client {
   /** Where a single request may begin subscriptions; undefined where the transport has none. */
   readonly subscriber?: Subscriber | undefined
   /** Namespaces that this client may not use; undefined: none. */
-  readonly barred?: Barred | undefined
+  readonly denied?: DeniedNamespaces | undefined
   /** Whether another node forwarded the message; it is not forwarded again. */
   readonly forwarded?: boolean
   /** Whether the transport can carry warnings beside the answer. */
@@ -34,11 +34,11 @@ export interface Client {
    * Calls back when the client has left; at once if it has already. May also call back after the
    * answer was sent.
    */
-  onGone(callback: () => void): void
+  onDisconnect(callback: () => void): void
 }
 
 /** A client as the core knows it, with the measurement of its request. */
-export class ClientAsker implements CoreAsker {
+export class ClientCaller implements CoreCaller {
   readonly address: string
   private readonly client: Client
   private readonly sample: Sample
@@ -49,8 +49,8 @@ export class ClientAsker implements CoreAsker {
     this.sample = sample
   }
 
-  onGone(callback: () => void): void {
-    this.client.onGone(callback)
+  onDisconnect(callback: () => void): void {
+    this.client.onDisconnect(callback)
   }
 
   historical(): void {

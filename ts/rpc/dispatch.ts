@@ -78,7 +78,7 @@ class Dispatcher {
     this.watch.begun[0] = READING_REQUEST
   }
 
-  /** The reply to a large text, which is read in turns with those of others. */
+  /** The reply to a large message, which is parsed in time slices shared with other messages. */
   private async large(text: string, client: Client, arrived: number): Promise<Reply> {
     let message: Message
     try {

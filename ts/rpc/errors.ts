@@ -263,7 +263,7 @@ export const noRoomForClient = (): RpcError =>
   new RpcError(CODE.limitExceeded, 'server busy: too many bytes of requests of one client (evm.max_share_per_client)')
 /** A request outside the limits of this node. */
 export const limitExceeded = (message: string): RpcError => new RpcError(CODE.limitExceeded, message)
-/** A client holds as much of something as one client may. */
+/** The client has reached its share of a limit. */
 export const overShare = (what: string, { most }: { readonly most: number }): RpcError =>
   limitExceeded(`too many ${what} of one client: at most ${most} (evm.max_share_per_client)`)
 export const responseTooLarge = (): RpcError => new RpcError(CODE.responseTooLarge, 'response too large')

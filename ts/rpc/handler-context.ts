@@ -1,6 +1,6 @@
 // What handlers work with: the node's context, and what belongs to one request.
-import { type Client, ClientAsker } from './client.ts'
-import { Following } from './follow/index.ts'
+import { type Client, ClientCaller } from './client.ts'
+import { SubscriptionHub } from './follow/index.ts'
 import { CONNECTIONS, endpointOf, type RequestMeter, type Sample } from './meter.ts'
 import type { Context, HandlerContext, Method } from './method.ts'
 import { REDIRECT_FAILURES, REDIRECTED_METHODS } from './redirect.ts'
@@ -27,7 +27,7 @@ export class HandlerContexts {
 
   constructor(given: Context, meter: RequestMeter, report: (e: unknown) => void) {
     const namespaces = servedNamespaces(given.namespaces, given.core.dev)
-    this.context = { ...given, namespaces, follow: new Following(given.core, given.following, report) }
+    this.context = { ...given, namespaces, follow: new SubscriptionHub(given.core, given.following, report) }
     this.meter = meter
     this.ofClient = forwarding(this.context, meter)
   }
@@ -45,7 +45,7 @@ export class HandlerContexts {
     if (isShort) return subscriber === undefined ? context : { ...context, subscriber }
     const warn = client.takesWarnings === true ? (warning: string): void => addWarning(headers, warning) : undefined
     const { core } = context
-    return { ...context, subscriber, warn, core: core.askedBy?.(new ClientAsker(address, client, sample)) ?? core }
+    return { ...context, subscriber, warn, core: core.withCaller?.(new ClientCaller(address, client, sample)) ?? core }
   }
 
   /** What sends a request to a validator; undefined where the request stays here. */

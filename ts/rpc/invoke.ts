@@ -3,7 +3,7 @@
 import { type Body, EMPTY } from '../core/body.ts'
 import { openResult, spliced } from '../core/chunks.ts'
 import type { OpenOptions } from '../core/port.ts'
-import type { Barred } from './client.ts'
+import type { DeniedNamespaces } from './client.ts'
 import { toRpcError, unauthorized } from './errors.ts'
 import { HandlerContexts, type Request } from './handler-context.ts'
 import { type RequestInfo, type RequestMeter, SHOWN_CHARACTERS_MAX } from './meter.ts'
@@ -33,7 +33,8 @@ function bodyOf(result: string | Uint8Array, options: OpenOptions): Body {
 }
 
 /** Whether a client may not use a method. */
-export const isBarred = (name: string, barred: Barred | undefined): barred is Barred => barred?.namespaces.has(namespaceOf(name)) === true
+export const isDenied = (name: string, denied: DeniedNamespaces | undefined): denied is DeniedNamespaces =>
+  denied?.namespaces.has(namespaceOf(name)) === true
 
 /** Invokes the methods of a node. */
 export class Invoker {
@@ -85,8 +86,8 @@ export class Invoker {
     return result instanceof Promise ? result.then((settled) => this.opened(settled, invocation)) : this.opened(result, invocation)
   }
 
-  private methodOf(name: string, { client: { barred }, headers }: Invocation): Method {
-    if (isBarred(name, barred)) throw unauthorized(barred.why)
+  private methodOf(name: string, { client: { denied }, headers }: Invocation): Method {
+    if (isDenied(name, denied)) throw unauthorized(denied.why)
     const method = servedMethod(this.table, name)
     if (isLegacy(name)) headers.usedLegacy = true
     return method
@@ -108,7 +109,7 @@ export class Invoker {
       return EMPTY
     }
     const body = openResult(result, options)
-    if (body instanceof Promise || body.kind === 'stream') client.onGone(() => result.cancel())
+    if (body instanceof Promise || body.kind === 'stream') client.onDisconnect(() => result.cancel())
     return body
   }
 }

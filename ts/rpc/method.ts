@@ -2,7 +2,7 @@
 import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
-import type { Following, FollowLimits } from './follow/index.ts'
+import type { FollowLimits, SubscriptionHub } from './follow/index.ts'
 import type { Network } from './network.ts'
 import type { Redirects } from './redirect.ts'
 import type { Redirect, Submission } from './submission.ts'
@@ -66,7 +66,7 @@ export interface Context {
 /** What handlers work with, and what belongs to one request. */
 export interface HandlerContext extends Context {
   /** Filters and subscriptions of the node. */
-  readonly follow: Following
+  readonly follow: SubscriptionHub
   /**
    * The client's address; absent if the method keeps nothing for a client, or the request is this
    * process's own.

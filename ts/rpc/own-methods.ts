@@ -4,7 +4,7 @@ import { BadValue, type Codec } from './codec/codec.ts'
 import { decodeParams, optional, type Param } from './method.ts'
 
 /** How long a call may take. */
-interface Patience {
+interface AbortOptions {
   readonly signal?: AbortSignal | undefined
   /** In milliseconds. */
   readonly timeout?: number | undefined
@@ -15,7 +15,7 @@ export interface OwnWork {
   /** Bakes a range of heights. */
   readonly bake: (
     heights: { readonly from: number | undefined; readonly to: number | undefined },
-    patience: Patience,
+    abort: AbortOptions,
   ) => Promise<BakeReport>
 }
 
@@ -25,7 +25,7 @@ export interface OwnMethod {
   readonly doc: string
   readonly params: readonly Param<unknown>[]
   /** Checks the parameters and does the work; throws `RpcError` -32602 where they do not fit. */
-  readonly call: (work: OwnWork, params: unknown, patience: Patience) => Promise<unknown>
+  readonly call: (work: OwnWork, params: unknown, abort: AbortOptions) => Promise<unknown>
 }
 
 /** A height: a whole number that is not negative. */
@@ -44,9 +44,9 @@ export const OWN_METHODS: readonly OwnMethod[] = [
     name: 'bake_blocks',
     doc: 'Bakes the traces of a range of heights, both included; without them from the first block to the head. The node must have been opened with evm.trace_bake_enabled.',
     params: BAKE_PARAMS,
-    call: (work, params, patience) => {
+    call: (work, params, abort) => {
       const [from, to] = decodeParams(BAKE_PARAMS, params) as [number | undefined, number | undefined]
-      return work.bake({ from, to }, patience)
+      return work.bake({ from, to }, abort)
     },
   },
 ]

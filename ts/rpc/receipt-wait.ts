@@ -3,7 +3,7 @@
 import type { Core, Hex } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
 import { syncTimeout } from './errors.ts'
-import type { Following } from './follow/index.ts'
+import type { SubscriptionHub } from './follow/index.ts'
 
 /** Default time of the wait (go-ethereum's), in milliseconds. */
 const WAIT_MS = 20_000
@@ -26,7 +26,7 @@ export const waitMsOf = (timeout: Hex | undefined): number =>
 /** Sends a transaction, whose hash `send` gives; its receipt once it is in a block. */
 export async function sendAndWait(
   core: Core,
-  { follower }: Following,
+  { follower }: SubscriptionHub,
   send: () => Promise<Uint8Array>,
   timeout: Hex | undefined,
 ): Promise<Uint8Array> {

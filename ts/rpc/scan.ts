@@ -72,7 +72,7 @@ export interface Scanned {
 
 /** A batch with more requests than the limit. Only one request beyond the limit was looked at. */
 export class BatchTooLarge extends RpcError {
-  /** The raw id of the first request that has one. */
+  /** The raw text of the id of the first request that has one. */
   readonly id: string | undefined
   /** The method of each request that was looked at; undefined where no name could be read. */
   readonly methods: readonly (string | undefined)[]

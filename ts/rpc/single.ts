@@ -3,7 +3,7 @@ import { type Body, EMPTY, isWhole, lengthOf } from '../core/body.ts'
 import type { Client } from './client.ts'
 import { type BadCall, type Call, isBad, RESULT_TAIL, resultHead } from './envelope.ts'
 import type { RpcError } from './errors.ts'
-import { type Invocation, type Invoker, isBarred } from './invoke.ts'
+import { type Invocation, type Invoker, isDenied } from './invoke.ts'
 import type { Sample } from './meter.ts'
 import { failureBody, type Reply, type ReplyHeaders } from './reply.ts'
 import { enveloped, measuredGzip, ReplyStream } from './reply-stream.ts'
@@ -45,7 +45,7 @@ function refused(error: RpcError, { id, sample, headers }: Invocation): Reply {
 export function answerSingle(invoker: Invoker, call: Call | BadCall, client: Client, sample: Sample): Promise<Reply> | Reply {
   const invocation = invocationOf(call.id, client, sample)
   if (isBad(call)) return refused(call.error, invocation)
-  if (isBarred(call.method, client.barred)) invocation.headers.isUnauthorized = true
+  if (isDenied(call.method, client.denied)) invocation.headers.isUnauthorized = true
   try {
     const body = invoker.invoke(call.method, call.params, invocation)
     if (!(body instanceof Promise)) return answered(body, invoker, invocation)

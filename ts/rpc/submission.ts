@@ -35,7 +35,7 @@ function resultOf(answer: Forwarded): Uint8Array {
   throw 'error' in answer ? forwardedError(answer.error) : forwardFailed(answer.failure)
 }
 
-/** A request that goes to another node. */
+/** A forwarded request. */
 interface Request {
   readonly method: ForwardedMethod
   readonly params: readonly unknown[]

@@ -5,9 +5,9 @@ import { readAs } from '../core/results.ts'
 import { blockOverrides as blockCodec, stateOverrides as stateCodec, transaction } from '../rpc/codec/call.ts'
 import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { simulation } from '../rpc/codec/simulate.ts'
+import { type AbortOptions, abortable, within } from './abort-options.ts'
 import { ArgumentError, told } from './errors.ts'
 import { Packed } from './packed.ts'
-import { endable, type Patience, within } from './patience.ts'
 import { blockRef } from './reading/chain.ts'
 import type { AnyData, AnyQuantity, BlockPlace, Data, Form, Hex } from './values.ts'
 import { wire } from './values.ts'
@@ -63,7 +63,7 @@ export interface Overrides {
 }
 
 /** How to call. */
-export interface CallOptions<F extends Form = 'hex'> extends Overrides, Patience {
+export interface CallOptions<F extends Form = 'hex'> extends Overrides, AbortOptions {
   /** On the state after this block. Default: the head. */
   readonly block?: BlockPlace | undefined
   readonly form?: F | undefined
@@ -84,7 +84,7 @@ export interface Bundle {
 }
 
 /** How to simulate. */
-export interface SimulateOptions extends Patience {
+export interface SimulateOptions extends AbortOptions {
   /** On top of this block. Default: the head. */
   readonly block?: BlockPlace | undefined
 }
@@ -143,8 +143,8 @@ export async function call<F extends Form>(core: Core, request: CallRequest, opt
     stateOverrides: stateOverrides === undefined ? undefined : checked(stateCodec, stateOverrides, 'stateOverrides'),
     blockOverrides: blockOverridesOf(options),
   }
-  const { asked, end } = endable(core)
-  const returned = await within(options, () => told(readAs<Hex>(asked, 'call', args)), end)
+  const { caller, end } = abortable(core)
+  const returned = await within(options, () => told(readAs<Hex>(caller, 'call', args)), end)
   if (options.form !== 'bytes') return returned as Data<F>
   const bytes = Buffer.from(returned.slice(2), 'hex')
   return new Packed(bytes, 'bytes').data(bytes.length) as Data<F>
@@ -184,8 +184,8 @@ export async function simulate(core: Core, bundle: Bundle, options: SimulateOpti
     validation: bundle.validation,
   }
   const args = { options: checked(simulation, wanted, 'the bundle'), block: blockRef(options.block ?? 'latest') }
-  const { asked, end } = endable(core)
-  const blocks = await within(options, () => told(readAs<readonly RawBlock[]>(asked, 'simulateV1', args)), end)
+  const { caller, end } = abortable(core)
+  const blocks = await within(options, () => told(readAs<readonly RawBlock[]>(caller, 'simulateV1', args)), end)
   return blocks.map((block) => ({
     number: BigInt(block.number),
     hash: block.hash,

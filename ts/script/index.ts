@@ -5,6 +5,7 @@ export type { HookedResult } from '../core/hooks.ts'
 export type { JobProgress } from '../core/jobs.ts'
 export type { DevAccount } from '../core/native.ts'
 export type { HomeStatus, JsonObject } from '../core/port.ts'
+export type { AbortOptions, AbortOptions as Patience } from './abort-options.ts'
 export type {
   AccountOverride,
   BlockOverride,
@@ -50,7 +51,6 @@ export {
   type OpenOptions,
   openNode,
 } from './node.ts'
-export type { Patience } from './patience.ts'
 export { type Provider, type ProviderListener, type ProviderMessage, type ProviderRequest, ProviderRpcError } from './provider.ts'
 export type { AccessListEntry, Authorization, Block, Transaction, Withdrawal } from './reading/blocks.ts'
 export type { BlockId, ChainRange, LogOptions, RangeOptions } from './reading/chain.ts'

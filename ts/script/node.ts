@@ -8,7 +8,7 @@ import type { BakeReport } from '../core/bake.ts'
 import type { Mode, NodeConfig } from '../core/config.ts'
 import type { JobProgress } from '../core/jobs.ts'
 import { openStore } from '../core/littable-native.ts'
-import { type DevAccount, devAccounts, openNode as openCore, startAsk } from '../core/native.ts'
+import { type DevAccount, devAccounts, openNode as openCore, startNodeCommand } from '../core/native.ts'
 import type { Core, HomeStatus } from '../core/port.ts'
 import { explorerArtifacts, explorerSource } from '../node/explorer.ts'
 import { batchLimits, nodeConfig, rpcContext, storage } from '../node/node-config.ts'
@@ -19,10 +19,10 @@ import { makeDispatch } from '../rpc/dispatch.ts'
 import type { OwnWork } from '../rpc/own-methods.ts'
 import { type Server, startServer } from '../server/index.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
+import { type AbortOptions, within } from './abort-options.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
 import { closed, told } from './errors.ts'
 import { guarded } from './guard.ts'
-import { type Patience, within } from './patience.ts'
 import { NodeProvider, type Provider } from './provider.ts'
 import type { Block } from './reading/blocks.ts'
 import { type BlockId, blockId, blocks, type LogOptions, logs, type RangeOptions, receipts } from './reading/chain.ts'
@@ -80,7 +80,7 @@ export interface Listening {
 }
 
 /** A range to bake, both ends included. */
-export interface BakeOptions extends Patience {
+export interface BakeOptions extends AbortOptions {
   /** Called with the progress, a few times a second. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
@@ -181,7 +181,7 @@ export class HearthNode implements AsyncDisposable {
     this.core = core
     this.home = home
     this.readOnly = readOnly
-    const work: OwnWork = { bake: (heights, patience) => this.bake(heights, patience) }
+    const work: OwnWork = { bake: (heights, abort) => this.bake(heights, abort) }
     this.provider = new NodeProvider(makeCaller(rpcContext(core, settings), report), work, report)
     this.kv = kvOf(core)
     this.tables = new Tables(() =>
@@ -281,15 +281,15 @@ export class HearthNode implements AsyncDisposable {
    * Makes traces of blocks ahead of time. The node must have been opened with
    * evm.trace_bake_enabled; what is baked already is left alone.
    */
-  async bake({ from, to }: BakeHeights = {}, { onProgress, ...patience }: BakeOptions = {}): Promise<BakeReport> {
+  async bake({ from, to }: BakeHeights = {}, { onProgress, ...abort }: BakeOptions = {}): Promise<BakeReport> {
     this.status()
     const height = (value: number | bigint | undefined): number | undefined => (value === undefined ? undefined : Number(value))
     const base = storage(this.home, this.parts.settings)
-    const job = startAsk(base, 'bake', { from: height(from), to: height(to) })
+    const job = startNodeCommand(base, 'bake', { from: height(from), to: height(to) })
     const timer = onProgress === undefined ? undefined : setInterval(() => onProgress(job.progress()), PROGRESS_EVERY_MS)
     try {
       const done = await within(
-        patience,
+        abort,
         () => told(job.wait()),
         () => job.cancel(),
       )
@@ -351,7 +351,7 @@ export class HearthNode implements AsyncDisposable {
   }
 
   /** Options whose signal is also aborted when the node closes. */
-  private whileOpen<O extends Patience>(options: O): O {
+  private whileOpen<O extends AbortOptions>(options: O): O {
     const { signal } = this.closing
     return { ...options, signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]) }
   }

@@ -6,8 +6,8 @@ import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type OwnWork, ownMethod } from '../rpc/own-methods.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
+import { type AbortOptions, within } from './abort-options.ts'
 import { closed } from './errors.ts'
-import { type Patience, within } from './patience.ts'
 
 /** A request (EIP-1193). */
 export interface ProviderRequest {
@@ -41,7 +41,7 @@ export type ProviderListener = (message: ProviderMessage) => void
 /** An EIP-1193 provider within this process. */
 export interface Provider {
   /** Calls a method. Rejects with `ProviderRpcError`. */
-  request(request: ProviderRequest, patience?: Patience): Promise<unknown>
+  request(request: ProviderRequest, abort?: AbortOptions): Promise<unknown>
   /** Listens to the messages of subscriptions (eth_subscribe, debug_subscribe). */
   on(event: 'message', listener: ProviderListener): Provider
   removeListener(event: 'message', listener: ProviderListener): Provider
@@ -56,11 +56,11 @@ const parsed = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toS
 /** The subscriptions of one provider. */
 class Subscriptions implements Subscriber {
   private readonly running = new Map<string, () => void>()
-  private readonly tell: ProviderListener
+  private readonly listener: ProviderListener
   readonly report: (e: unknown) => void
 
-  constructor(tell: ProviderListener, report: (e: unknown) => void) {
-    this.tell = tell
+  constructor(listener: ProviderListener, report: (e: unknown) => void) {
+    this.listener = listener
     this.report = report
   }
 
@@ -72,7 +72,7 @@ class Subscriptions implements Subscriber {
   }
 
   private message(namespace: string, subscription: string, result: unknown): void {
-    if (this.running.has(subscription)) this.tell({ type: `${namespace}_subscription`, data: { subscription, result } })
+    if (this.running.has(subscription)) this.listener({ type: `${namespace}_subscription`, data: { subscription, result } })
   }
 
   subscribe(namespace: string, feed: Feed): string {
@@ -132,15 +132,15 @@ export class NodeProvider implements Provider {
     }, report)
   }
 
-  async request({ method, params }: ProviderRequest, patience: Patience = {}): Promise<unknown> {
+  async request({ method, params }: ProviderRequest, abort: AbortOptions = {}): Promise<unknown> {
     if (this.isClosed) throw closed()
     const running: (() => void)[] = []
     try {
       const own = ownMethod(method)
-      if (own !== undefined) return await own.call(this.own, params, patience)
+      if (own !== undefined) return await own.call(this.own, params, abort)
       const call = (): Promise<unknown> =>
-        this.call(method, params, { subscriber: this.subscriptions, onGone: (cancel) => running.push(cancel) })
-      return await within(patience, call, () => {
+        this.call(method, params, { subscriber: this.subscriptions, onDisconnect: (cancel) => running.push(cancel) })
+      return await within(abort, call, () => {
         for (const cancel of running) cancel()
       })
     } catch (e) {

@@ -4,11 +4,11 @@ import type { Settings } from '../config/index.ts'
 import { startReplay } from '../core/native.ts'
 import type { JsonObject } from '../core/port.ts'
 import { scriptsConfig } from '../node/node-config.ts'
+import { type AbortOptions, checkSignal } from './abort-options.ts'
 import { hearthError } from './errors.ts'
-import { checkSignal, type Patience } from './patience.ts'
 
 /** How to replay a file. */
-export interface ReplayOptions extends Pick<Patience, 'signal'> {
+export interface ReplayOptions extends Pick<AbortOptions, 'signal'> {
   /**
    * Configurations, each the second parameter of debug_traceTransaction. Default: the struct
    * logger.

@@ -3,9 +3,9 @@
 import type { IterateOptions, LittableIterator, LittableStore, LittableTable } from '../core/littable.ts'
 import type { Core } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
+import type { AbortOptions } from './abort-options.ts'
 import { told } from './errors.ts'
 import { Packed } from './packed.ts'
-import type { Patience } from './patience.ts'
 import { type Rows, readAhead } from './reading/rows.ts'
 import { type AnyData, type Data, dataOf, type Form } from './values.ts'
 
@@ -89,7 +89,7 @@ export interface KvRow<F extends Form = 'bytes'> {
 }
 
 /** Which rows. */
-export interface KvOptions<F extends Form = 'bytes'> extends Patience {
+export interface KvOptions<F extends Form = 'bytes'> extends AbortOptions {
   /** Lowest key; the first where absent. */
   readonly from?: AnyData | undefined
   /** Keys below this one alone; all where absent. */
@@ -132,7 +132,7 @@ const behind = (key: string, { from, to }: Keys, reverse: boolean): Keys => (rev
 /** Rows of the state store of a node. */
 export const kvOf = (core: Core): Kv => ({
   rows<F extends Form = 'bytes'>(db: DataDb, options: KvOptions<F> = {}): Rows<KvRow<F>> {
-    const { from, to, prefix, reverse = false, form = 'bytes' as F, ...patience } = options
+    const { from, to, prefix, reverse = false, form = 'bytes' as F, ...abort } = options
     const keyOf = (key: AnyData | undefined): string | undefined => (key === undefined ? undefined : dataOf(key, 'a key'))
     const begin = keyOf(prefix)
     const all: Keys = begin === undefined ? { from: keyOf(from), to: keyOf(to) } : { from: begin, to: above(begin) }
@@ -146,7 +146,7 @@ export const kvOf = (core: Core): Kv => ({
         const last = items.at(-1)
         return { items, next: more && last !== undefined ? behind(dataOf(last.key, 'a key'), keys, reverse) : undefined }
       },
-      patience,
+      abort,
     )
   },
 })

@@ -13,7 +13,7 @@ function weight(parameters: readonly string[]): number {
 }
 
 /** What a header says of the codings that there are. */
-interface Asked {
+interface Accepted {
   readonly gzip: number
   /** Undefined where it is not named. */
   readonly identity: number | undefined
@@ -21,7 +21,7 @@ interface Asked {
   readonly noOther: boolean
 }
 
-function read(header: string): Asked {
+function read(header: string): Accepted {
   const found = new Map<string, number>()
   for (const entry of header.split(',')) {
     const [coding, ...parameters] = entry.split(';')
@@ -35,9 +35,9 @@ function read(header: string): Asked {
 /** Headers that are remembered: a handful of programs make almost all requests. */
 const REMEMBERED_MAX = 64
 
-const remembered = new Map<string, Asked>()
+const remembered = new Map<string, Accepted>()
 
-function asked(header: string): Asked {
+function parsed(header: string): Accepted {
   let found = remembered.get(header)
   if (found === undefined) {
     found = read(header)
@@ -54,7 +54,7 @@ function asked(header: string): Asked {
  */
 export function negotiate(header: string | undefined, large: boolean): Encoding {
   if (header === undefined) return 'identity'
-  const { gzip, identity, noOther } = asked(header)
+  const { gzip, identity, noOther } = parsed(header)
   if (gzip === 0) return 'identity'
   if (identity === 0 || (identity === undefined && noOther)) return 'gzip'
   return large && gzip >= (identity ?? 0) ? 'gzip' : 'identity'

@@ -34,7 +34,7 @@ export interface BodyLimits {
   readonly bytes: number
   /** Ends bodies of which nothing comes for too long. */
   readonly idle: IdleClock
-  /** Takes room for bytes that have come; why there is none, where that is so. */
+  /** Reserves memory for received bytes; returns the reason if there is none. */
   readonly take: (bytes: number) => string | undefined
   /**
    * Whether a request that begins with this text is refused whatever follows. Called once, for
@@ -58,7 +58,7 @@ const CHUNK_BYTES_MEAN_MIN = 64
  */
 const COPIED_BYTES_MAX = 16 * 1024
 
-/** Bytes of the buffers that they are copied to. */
+/** Size of the buffers that small parts are copied to, in bytes. */
 const COPY_BYTES = 64 * 1024
 
 /** The chunks of a body. They take about as much memory as the body, however small they are. */

@@ -11,7 +11,7 @@ import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { bytesOf, isEmpty, isWhole, lengthOf, type WholeBody } from '../core/body.ts'
-import { giveBack } from '../core/chunks.ts'
+import { release } from '../core/chunks.ts'
 import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
@@ -20,8 +20,8 @@ import type { AppOptions } from './app.ts'
 import { isAllowedHost } from './hosts.ts'
 import { isJson } from './media.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
+import { RequestContext } from './request-context.ts'
 import { gzipThreshold, shortText } from './respond.ts'
-import { WaitingClient } from './waiting.ts'
 
 /** Clocks of a connection, in milliseconds. */
 export interface FastPathClocks {
@@ -42,7 +42,8 @@ export interface Dispatched {
 const HEAD_BYTES_MAX = 4096
 
 /**
- * Heads that are remembered: a client sends the same ones again, except for the length of the body.
+ * HeadCache that are remembered: a client sends the same ones again, except for the length of the
+ * body.
  */
 const REMEMBERED_MAX = 1024
 
@@ -113,7 +114,7 @@ function ordinaryHeaders(head: string): Record<string, string> | undefined {
 /**
  * Reads heads. What it finds in one depends only on its bytes and on settings, so it is remembered.
  */
-class Heads {
+class HeadCache {
   private readonly options: AppOptions
   private readonly known = new Map<string, Head | undefined>()
 
@@ -172,7 +173,7 @@ function startOf(headers: ReplyHeaders): string {
 }
 
 /** The end of a head, from its date on: made once a second. */
-class Tail {
+class DateHeader {
   private text = ''
   private until = 0
   private readonly kept: string
@@ -194,8 +195,8 @@ class Tail {
 export class FastPath {
   readonly options: AppOptions
   readonly clocks: FastPathClocks
-  readonly heads: Heads
-  readonly tail: Tail
+  readonly heads: HeadCache
+  readonly dateHeader: DateHeader
   private readonly server: http.Server
   private readonly connections = new Set<FastConnection>()
   private readonly handedOver = new WeakSet<Socket>()
@@ -205,8 +206,8 @@ export class FastPath {
     this.server = server
     this.options = options
     this.clocks = clocks
-    this.heads = new Heads(options)
-    this.tail = new Tail(clocks.idleMs)
+    this.heads = new HeadCache(options)
+    this.dateHeader = new DateHeader(clocks.idleMs)
     const ordinary = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
     server.on('connection', (socket) => {
@@ -255,7 +256,7 @@ class FastConnection {
   /** Whether an answer is with the socket that the client has not taken yet. */
   private sending = false
   /** Who waits for the answer under way. */
-  private client: WaitingClient | undefined
+  private client: RequestContext | undefined
   private readonly onData = (chunk: Buffer): void => this.take(chunk)
   private readonly onTimeout = (): void => this.timeOut()
   /** Counts requests of the client of the request under way. */
@@ -333,7 +334,7 @@ class FastConnection {
     const { admission, dispatch } = this.path.options
     const address = admission.clientOf({ headers: head.headers, socket: this.socket })
     this.address = address
-    const client = new WaitingClient('http', address, this.admit, head)
+    const client = new RequestContext('http', address, this.admit, head)
     try {
       const reply = dispatch(chunk.toString('utf8', head.bodyAt), client)
       const body = reply instanceof Promise ? undefined : this.piece(reply, head)
@@ -363,7 +364,7 @@ class FastConnection {
   }
 
   /** Sends a reply that is waited for, is compressed, or is sent in parts. */
-  private async answerLater(coming: Promise<Reply> | Reply, head: Head, chunk: Buffer, client: WaitingClient): Promise<void> {
+  private async answerLater(coming: Promise<Reply> | Reply, head: Head, chunk: Buffer, client: RequestContext): Promise<void> {
     const { socket, path } = this
     const { admission, compression } = path.options
     this.answering = true
@@ -383,7 +384,7 @@ class FastConnection {
       } else if (isWhole(body) && !isEmpty(body) && lengthOf(body) <= PIECE_BYTES_MAX) {
         const plain = bytesOf(body)
         const bytes = await gzip(plain, { level: compression.level })
-        giveBack(plain)
+        release(plain)
         if (!socket.destroyed) this.write({ kind: 'bytes', bytes }, startOf(headers), true)
       } else {
         isHandedOver = true
@@ -402,7 +403,7 @@ class FastConnection {
   /** Sends a reply in one piece. */
   private write(body: WholeBody, start: string, isGzip: boolean): void {
     const { socket, path } = this
-    const head = `${start}${isGzip ? 'content-encoding: gzip\r\n' : ''}content-length: ${lengthOf(body)}${path.tail.at(Date.now())}`
+    const head = `${start}${isGzip ? 'content-encoding: gzip\r\n' : ''}content-length: ${lengthOf(body)}${path.dateHeader.at(Date.now())}`
     const text = shortText(body)
     if (text !== undefined) {
       if (!socket.write(head + text, 'latin1')) this.waitForRoom()
@@ -411,7 +412,7 @@ class FastConnection {
     const bytes = bytesOf(body)
     socket.cork()
     socket.write(head, 'latin1')
-    const room = socket.write(bytes, () => giveBack(bytes))
+    const room = socket.write(bytes, () => release(bytes))
     socket.uncork()
     if (!room || socket.writableLength > 0) this.waitForRoom()
   }

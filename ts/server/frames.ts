@@ -27,7 +27,7 @@ export class FrameCounter {
   private isData = false
   /** Bytes of the current payload that are to come. */
   private left = 0
-  /** Whether a message has begun whose last frame has not. */
+  /** Whether a message is incomplete: its final frame has not begun. */
   private isOpen = false
 
   /** Whether a message or frame has begun and is not complete. */

@@ -4,7 +4,7 @@ import { isAscii, transcode } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
-import type { Room } from './admission/client-budget.ts'
+import type { SharedBudget } from './admission/client-budget.ts'
 import { FrameCounter } from './frames.ts'
 import type { IdleClock, Waiter } from './idle.ts'
 import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
@@ -13,7 +13,7 @@ import { Queue } from './queue.ts'
 /** Rules that all connections of an endpoint share. */
 export interface InboxRules {
   /** Where the bytes of messages are counted, from their first frame until they are answered. */
-  readonly budget: Room
+  readonly budget: SharedBudget
   /** How long a connection waits for room there, in milliseconds. */
   readonly roomMs: number
   /** Messages of a connection that are served at the same time. */
@@ -79,7 +79,7 @@ export class Inbox {
   private pausedAt: number | undefined
   private readonly closing = new AbortController()
   /** Messages that were served since other connections had a turn. */
-  private atOnce = 0
+  private handledInTurn = 0
   private turn: NodeJS.Immediate | undefined
   private readonly arriving: Waiter
 
@@ -169,15 +169,15 @@ export class Inbox {
   private pump(): void {
     if (this.isClosed) return
     while (this.inFlight < this.rules.maxInFlight && this.lacking === 0 && this.waiting.length > 0) {
-      if (this.atOnce === MESSAGES_AT_ONCE_MAX) {
+      if (this.handledInTurn === MESSAGES_AT_ONCE_MAX) {
         this.turn ??= setImmediate(() => {
           this.turn = undefined
-          this.atOnce = 0
+          this.handledInTurn = 0
           this.pump()
         })
         break
       }
-      this.atOnce++
+      this.handledInTurn++
       void this.serve(this.waiting.shift() as Message)
     }
     this.adjustReading()

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { Barred } from '../rpc/client.ts'
+import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Authentication } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { applyCors } from './cors.ts'
@@ -18,7 +18,7 @@ export interface AppEnv {
   readonly Bindings: HttpBindings
   readonly Variables: {
     /** The namespaces that the client may not use. */
-    barred?: Barred
+    denied?: DeniedNamespaces
   }
 }
 
@@ -61,7 +61,7 @@ export const cors =
 
 /**
  * Lets requests with a token pass. Where only some namespaces need one, others pass too: without a
- * `namespace`, the methods of those are barred; with one, whose answer the route gives, requests
+ * `namespace`, the methods of those are denied; with one, whose answer the route gives, requests
  * pass if it is not among them.
  */
 export const tokens =
@@ -76,7 +76,7 @@ export const tokens =
     if (outgoing.destroyed) return RESPONSE_ALREADY_SENT
     if (why === undefined) return next()
     if (namespaces !== undefined && namespace === undefined) {
-      c.set('barred', { namespaces, why })
+      c.set('denied', { namespaces, why })
       return next()
     }
     refuseUnauthorized(incoming, outgoing, writeMs, why)

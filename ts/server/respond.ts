@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { type ByteStream, bytesOf, type GzipBody, isEmpty, lengthOf, type WholeBody } from '../core/body.ts'
-import { giveBack, textOf } from '../core/chunks.ts'
+import { release, textOf } from '../core/chunks.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { negotiate } from './accept.ts'
 import { BAKED_PLAIN_BYTES_MAX } from './limits.ts'
@@ -42,7 +42,7 @@ export function shortText(body: WholeBody): string | undefined {
   if (body.kind === 'latin1') return body.text
   if (body.bytes.length > JOINED_BYTES_MAX) return undefined
   const text = textOf(body.bytes, 'latin1')
-  giveBack(body.bytes)
+  release(body.bytes)
   return text
 }
 
@@ -75,11 +75,11 @@ function endWith(response: ServerResponse, body: WholeBody, writeMs: number): vo
     response.end(text, 'latin1')
   } else {
     const bytes = bytesOf(body)
-    if (response.socket === null) response.end(bytes, () => giveBack(bytes))
+    if (response.socket === null) response.end(bytes, () => release(bytes))
     else {
       response.end(bytes)
-      if (response.writableLength === 0) giveBack(bytes)
-      else response.once('finish', () => giveBack(bytes))
+      if (response.writableLength === 0) release(bytes)
+      else response.once('finish', () => release(bytes))
     }
   }
   // Most answers are with the system by now, and need no clock.
@@ -98,8 +98,8 @@ export interface SendOptions {
 }
 
 /**
- * Bytes over which the answer of one piece to a request is compressed: what is baked is compressed
- * already, where it is large.
+ * Size in bytes above which a response of one piece is compressed. Large baked traces are stored
+ * compressed.
  */
 export const gzipThreshold = ({ origin }: ReplyHeaders, { thresholdBytes }: Compression): number =>
   origin === 'baked' ? Math.max(thresholdBytes, BAKED_PLAIN_BYTES_MAX) : thresholdBytes
@@ -127,7 +127,7 @@ export function sendReply(response: ServerResponse, { body, headers }: Reply, op
 async function sendGzip(response: ServerResponse, body: WholeBody, level: number, writeMs: number): Promise<void> {
   const bytes = bytesOf(body)
   const packed = await gzip(bytes, { level })
-  giveBack(bytes)
+  release(bytes)
   response.setHeader('content-encoding', 'gzip').setHeader('content-length', packed.length)
   endWith(response, { kind: 'bytes', bytes: packed }, writeMs)
 }
@@ -209,7 +209,7 @@ async function pump(
     for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
       const taken = chunk
       for (const [part, last] of parts(chunk)) {
-        if (await write(sink, part, gone, stallMs, last ? () => giveBack(taken) : undefined)) continue
+        if (await write(sink, part, gone, stallMs, last ? () => release(taken) : undefined)) continue
         response.destroy()
         return
       }

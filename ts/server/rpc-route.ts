@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Handler, MiddlewareHandler } from 'hono'
 import { CoreError } from '../core/error.ts'
-import type { Barred } from '../rpc/client.ts'
+import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoomForClient } from '../rpc/errors.ts'
 import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
@@ -21,8 +21,8 @@ import type { IdleClock } from './idle.ts'
 import { isIdentity, isJson } from './media.ts'
 import type { AppEnv } from './middleware.ts'
 import { refuse, refuseBody } from './refuse.ts'
+import { RequestContext } from './request-context.ts'
 import { type Compression, sendReply } from './respond.ts'
-import { WaitingClient } from './waiting.ts'
 
 /** What the route of JSON-RPC needs to know. */
 export interface RpcOptions {
@@ -82,7 +82,7 @@ export const jsonBodies =
 export const jsonRpc =
   (options: RpcOptions): Handler<AppEnv> =>
   (c) => {
-    serveBody(options, c.env.incoming, c.env.outgoing, c.get('barred'))
+    serveBody(options, c.env.incoming, c.env.outgoing, c.get('denied'))
     return RESPONSE_ALREADY_SENT
   }
 
@@ -112,14 +112,14 @@ const OVER_SHARE = noRoomForClient().message
  * Work without waiting is done within the event of the body's end: promises cost more than short
  * reads.
  */
-function serveBody(options: RpcOptions, request: IncomingMessage, response: ServerResponse, barred: Barred | undefined): void {
+function serveBody(options: RpcOptions, request: IncomingMessage, response: ServerResponse, denied: DeniedNamespaces | undefined): void {
   const { admission, compression } = options
   const accepted = acceptedBy(request)
   const address = admission.clientOf(request)
   const admit = (requests: number): number => admission.admit(address, requests)
   const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined
   const forwarded = FORWARDED_HEADER in request.headers || REDIRECTED_HEADER in request.headers
-  const client = new WaitingClient('http', address, admit, { gzipOver, barred, forwarded })
+  const client = new RequestContext('http', address, admit, { gzipOver, denied, forwarded })
   let taken = 0
   const take = (bytes: number): string | undefined => {
     if (!admission.httpShares.take(address, bytes)) return OVER_SHARE

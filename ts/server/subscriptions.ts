@@ -77,7 +77,7 @@ export class Subscriptions {
    * The subscriber of one request; its feeds start with `begin`, which is to be called when the
    * answer has been sent.
    */
-  door(): Subscriber & { readonly begin: () => void } {
+  openSubscriber(): Subscriber & { readonly begin: () => void } {
     const waiting: (() => void)[] = []
     return {
       subscribe: (namespace, feed) => {
@@ -126,7 +126,7 @@ export class Subscriptions {
     try {
       const stop = await source({ push, lost: (events) => this.outbox.end(events) })
       running.stop = stop
-      // The client may have gone meanwhile.
+      // The client may have disconnected in the meantime.
       if (running.ended) stop()
     } catch (e) {
       this.running.delete(id)

@@ -3,23 +3,23 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Body, bytesOf, isEmpty } from '../core/body.ts'
-import { giveBack } from '../core/chunks.ts'
-import type { Barred } from '../rpc/client.ts'
+import { release } from '../core/chunks.ts'
+import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoom, noRoomForClient } from '../rpc/errors.ts'
 import { errorBody } from '../rpc/reply.ts'
 import type { Authentication } from './admission/auth.ts'
-import type { Room } from './admission/client-budget.ts'
+import type { SharedBudget } from './admission/client-budget.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin, isSameHost } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { Inbox, type InboxRules } from './inbox.ts'
 import { GOODBYE_MS } from './limits.ts'
+import { RequestContext } from './request-context.ts'
 import { parts } from './split.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
-import { WaitingClient } from './waiting.ts'
 
 /** Close code for a client that may come again (RFC 6455's registry). */
 const TRY_AGAIN_LATER = 1013
@@ -78,15 +78,15 @@ class Connection {
   private sending: Promise<void> = Promise.resolve()
 
   /** Who waits for the messages in flight. */
-  private readonly clients = new Set<WaitingClient>()
+  private readonly clients = new Set<RequestContext>()
   private readonly subscriptions: Subscriptions
-  private readonly room: Room
+  private readonly budget: SharedBudget
   /** What the client may not use. */
-  private readonly barred: Barred | undefined
+  private readonly denied: DeniedNamespaces | undefined
 
-  constructor(socket: WebSocket, raw: Duplex, address: string, options: WebSocketOptions, barred: Barred | undefined) {
+  constructor(socket: WebSocket, raw: Duplex, address: string, options: WebSocketOptions, denied: DeniedNamespaces | undefined) {
     this.socket = socket
-    this.barred = barred
+    this.denied = denied
     this.address = address
     this.options = options
     const broken = (e: unknown): void => {
@@ -94,8 +94,8 @@ class Connection {
       options.report(e)
     }
     const { admission, maxInFlight, arrival } = options
-    this.room = admission.webSocketBytes.of(address)
-    const rules: InboxRules = { budget: this.room, roomMs: admission.webSocketWaitMs, maxInFlight, arrival }
+    this.budget = admission.webSocketBytes.of(address)
+    const rules: InboxRules = { budget: this.budget, roomMs: admission.webSocketWaitMs, maxInFlight, arrival }
     this.inbox = new Inbox(socket, raw, rules, {
       serve: (text) => this.answer(text).catch(broken),
       noRoom: () => void this.turnAway().catch(broken),
@@ -105,7 +105,7 @@ class Connection {
     this.subscriptions = new Subscriptions((body) => this.inTurn(body), broken, options.report, overflow)
     socket.on('close', () => {
       this.inbox.close()
-      this.room.leave()
+      this.budget.leave()
       this.subscriptions.close()
       for (const client of this.clients) client.leave()
     })
@@ -122,20 +122,20 @@ class Connection {
 
   /** Rejects a message of a client for lack of memory, and ends the connection. */
   private async turnAway(): Promise<void> {
-    await this.inTurn(errorBody('null', this.room.isOverShare ? noRoomForClient() : noRoom()))
+    await this.inTurn(errorBody('null', this.budget.isOverShare ? noRoomForClient() : noRoom()))
     this.end(TRY_AGAIN_LATER, 'server busy')
   }
 
   private async answer(text: string): Promise<void> {
     const { admission } = this.options
-    const door = this.subscriptions.door()
-    const facts = { subscriber: door, barred: this.barred }
-    const client = new WaitingClient('websocket', this.address, (requests) => admission.admit(this.address, requests), facts)
+    const openSubscriber = this.subscriptions.openSubscriber()
+    const facts = { subscriber: openSubscriber, denied: this.denied }
+    const client = new RequestContext('websocket', this.address, (requests) => admission.admit(this.address, requests), facts)
     this.clients.add(client)
     try {
       const { body } = await this.options.dispatch(text, client)
       if (!isEmpty(body)) await this.inTurn(body)
-      door.begin()
+      openSubscriber.begin()
     } finally {
       this.clients.delete(client)
       // A batch may have begun more than was sent when its client said goodbye.
@@ -164,7 +164,7 @@ class Connection {
       while (chunk !== null) {
         const following = await stream.next()
         if (!(await this.frames(chunk, following === null, this.options.stallMs))) return
-        giveBack(chunk)
+        release(chunk)
         chunk = following
       }
     } finally {
@@ -226,11 +226,11 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     clientTracking: true,
   })
   const timer = watch(server, options.pingMs)
-  const accept = (request: IncomingMessage, socket: Duplex, head: Buffer, barred?: Barred): void =>
+  const accept = (request: IncomingMessage, socket: Duplex, head: Buffer, denied?: DeniedNamespaces): void =>
     server.handleUpgrade(request, socket, head, (client) => {
       server.emit('connection', client, request)
       options.onConnect()
-      new Connection(client, request.socket, options.admission.clientOf(request), options, barred)
+      new Connection(client, request.socket, options.admission.clientOf(request), options, denied)
     })
   const reject = (socket: Duplex, status: string, headers = '', body = ''): void => {
     // After an upgrade no clock of node:http ends the connection.

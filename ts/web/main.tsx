@@ -3,9 +3,9 @@ import type { JSX } from 'preact'
 import { render } from 'preact'
 import { HomePage } from './pages/home.tsx'
 import { TransactionPage } from './pages/transaction.tsx'
-import { late } from './parts/late.tsx'
+import { late } from './parts/lazy.tsx'
 import { usePainted } from './parts/small.tsx'
-import { Told } from './parts/trouble.tsx'
+import { Message } from './parts/trouble.tsx'
 import { Shell } from './shell.tsx'
 import { listen } from './store/live.ts'
 import { followLinks, route } from './store/router.ts'
@@ -13,19 +13,19 @@ import { startTheme } from './store/theme.ts'
 
 const BlockPage = late(async () => (await import('./pages/block.tsx')).BlockPage)
 const AddressPage = late(async () => (await import('./pages/address.tsx')).AddressPage)
-const CallPage = late(async () => (await import('./ask/call.tsx')).CallPage)
-const ComparePage = late(async () => (await import('./ask/compare.tsx')).ComparePage)
-const TracerPage = late(async () => (await import('./ask/tracer.tsx')).TracerPage)
+const CallPage = late(async () => (await import('./tools/call.tsx')).CallPage)
+const ComparePage = late(async () => (await import('./tools/compare.tsx')).ComparePage)
+const TracerPage = late(async () => (await import('./tools/tracer.tsx')).TracerPage)
 
 function Unknown({ path }: { readonly path: string }): JSX.Element {
   usePainted(path)
   return (
-    <Told id="unknown-page" title="There is no such page">
+    <Message id="unknown-page" title="There is no such page">
       <p>
         Pages are / for the newest blocks, /block/HEIGHT, /tx/HASH, /address/ADDRESS, /call, /compare/HASH/HASH and /tracer. The search box
         above takes any of these.
       </p>
-    </Told>
+    </Message>
   )
 }
 

@@ -34,7 +34,7 @@ pub struct ResponseInsertTx {
     pub code: u32,
 }
 
-/// Transactions that peers should get.
+/// Transactions to gossip to peers.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct ResponseReapTxs {
     /// The transactions.
@@ -45,7 +45,7 @@ pub struct ResponseReapTxs {
 /// What CometBFT sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Request {
-    /// Which request; absent where this version of ABCI does not know it.
+    /// The kind of request; `None` for a request that this version of ABCI does not have.
     #[prost(
         oneof = "request::Value",
         tags = "1, 2, 3, 5, 6, 8, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22"

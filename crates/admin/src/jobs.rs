@@ -3,7 +3,7 @@
 
 pub use crate::bake_job::BakeJob;
 use crate::db::{DbTask, TablesError};
-use crate::inbox::{Ask, Client};
+use crate::inbox::{Client, InboxCommand};
 use crate::sink;
 use alloy_primitives::B256;
 use hearth_bake::RangeProgress;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What to do with which home.
+/// A job: the data directory and the work to do on it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
@@ -69,7 +69,7 @@ pub enum Work {
         /// First block; the first one above the genesis where absent.
         #[serde(default)]
         from: Option<Height>,
-        /// Last block; the head where absent.
+        /// Last block. Default: the head.
         #[serde(default)]
         to: Option<Height>,
         /// Whether block 0 is written too, where `from` is absent.
@@ -81,9 +81,9 @@ pub enum Work {
     /// Inspects or repairs the stores.
     Db(DbTask),
     /// Sends a request to the node that has the home open.
-    Ask {
+    NodeCommand {
         /// What.
-        ask: Ask,
+        command: InboxCommand,
     },
 }
 
@@ -135,7 +135,7 @@ pub enum JobOutput {
     /// Of baking.
     Bake(RangeProgress),
     /// The report of the work that a node was requested to do.
-    Asked(serde_json::Value),
+    NodeReport(serde_json::Value),
 }
 
 /// A head, for a line at the end.
@@ -191,7 +191,7 @@ pub enum JobError {
     Heights(String),
     /// The node that has the home open failed to do the requested work.
     #[error("{message}")]
-    Asked {
+    FromNode {
         /// Machine name of the kind of error there.
         kind: String,
         /// What went wrong.
@@ -225,7 +225,7 @@ impl JobError {
     /// A stable machine name of the kind.
     pub fn kind(&self) -> &str {
         match self {
-            Self::Asked { kind, .. } => kind,
+            Self::FromNode { kind, .. } => kind,
             Self::NoAnswer { .. } => "no_answer",
             Self::NoSnapshot { .. } => "no_snapshot",
             Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
@@ -331,7 +331,9 @@ impl Job {
         let done = match &self.work {
             Work::Db(task) => return task.run(self, control).map(JobOutput::Db),
             Work::Bake(job) => return job.run(control).map(JobOutput::Bake),
-            Work::Ask { ask } => return Client::new(home).ask(ask, control).map(JobOutput::Asked),
+            Work::NodeCommand { command } => {
+                return Client::new(home).request(command, control).map(JobOutput::NodeReport);
+            }
             Work::Init { genesis } => {
                 let chain = open(home, Some(genesis), &options)?;
                 finish(&chain, Ok(JobResult::default()))

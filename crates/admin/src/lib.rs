@@ -12,5 +12,5 @@ mod replay;
 mod sink;
 
 pub use bake_job::BakeJob;
-pub use inbox::{Ask, Inbox, open_with_snapshot};
+pub use inbox::{Inbox, InboxCommand, open_with_snapshot};
 pub use replay::Replay;

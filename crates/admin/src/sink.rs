@@ -32,7 +32,7 @@ pub(crate) fn write<T, E: From<io::Error>>(
 ) -> Result<T, E> {
     if file == Path::new(STANDARD_OUTPUT) {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        return fill(Patient { out, cancel }, false, work);
+        return fill(RetryingWriter { out, cancel }, false, work);
     }
     if std::fs::metadata(file).is_ok_and(|of| !of.is_file()) {
         return fill(File::options().write(true).open(file)?, is_gzip(file), work);
@@ -71,12 +71,12 @@ fn fill<T, E: From<io::Error>>(
 
 /// An output that may refuse to block, because Node.js sets a pipe so: writes are repeated until
 /// the work is cancelled.
-struct Patient<'a> {
+struct RetryingWriter<'a> {
     out: File,
     cancel: &'a AtomicBool,
 }
 
-impl Write for Patient<'_> {
+impl Write for RetryingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.out.write(bytes) {

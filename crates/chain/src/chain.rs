@@ -10,7 +10,7 @@ use crate::home::{
 use crate::insert::Working;
 use crate::operate::{described, state_options};
 use crate::state_options::StateOptions;
-use crate::watch::Watched;
+use crate::watch::Watchers;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{Commit, FlatKv, Fsync, Head, WitnessTrie};
@@ -69,7 +69,7 @@ pub struct Chain {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) file: ChainFile,
     pub(crate) working: Mutex<Working>,
-    pub(crate) watched: Watched,
+    pub(crate) watchers: Watchers,
     pub(crate) edited: EditedState,
     pub(crate) finality: RwLock<Finality>,
 }
@@ -125,9 +125,9 @@ impl Chain {
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         // A reader must not merge the index, which it may not write.
         ledger.close();
-        let (working, watched, edited) = Default::default();
+        let (working, watchers, edited) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
-        Ok(Self { paths, spec, kv, ledger, file, working, watched, edited, finality })
+        Ok(Self { paths, spec, kv, ledger, file, working, watchers, edited, finality })
     }
 
     /// Opens the home of the chain with this genesis (the text of a geth-format file), making it if
@@ -226,9 +226,9 @@ impl Chain {
         let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;
         format::note(&paths, options.fsync)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
-        let (working, watched, edited) = Default::default();
+        let (working, watchers, edited) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
-        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched, edited, finality })
+        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watchers, edited, finality })
     }
 
     pub(crate) fn init_genesis(

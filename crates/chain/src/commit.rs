@@ -46,7 +46,7 @@ impl Drop for AppendedRows<'_> {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // If this fails too, opening the home cuts the tables.
-            let _ = self.ledger.tables().cut(before);
+            let _ = self.ledger.tables().truncate(before);
         }
     }
 }
@@ -118,7 +118,7 @@ impl Chain {
                     StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
                 self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
             }
-            self.watched.committed(block.header.number, *hash, capsule.as_ref());
+            self.watchers.committed(block.header.number, *hash, capsule.as_ref());
         }
         if let Some(last) = run.last() {
             let _ = self.ledger.forget_capsules(last.block.header.number);
@@ -195,7 +195,7 @@ impl Chain {
         // The block is committed: capsules that cannot be deleted now are deleted after the next
         // block.
         let _ = self.ledger.forget_capsules(height);
-        self.watched.committed(height, hash, capsule.as_ref());
+        self.watchers.committed(height, hash, capsule.as_ref());
         Ok(())
     }
 }

@@ -101,7 +101,7 @@ pub enum ChainError {
     OtherChain {
         /// The home.
         home: PathBuf,
-        /// What differs: `genesis hash`, `chain id`, `fork rules`, …
+        /// The property that differs: `genesis hash`, `chain id`, `fork rules`, …
         what: &'static str,
         /// What the home has.
         there: String,

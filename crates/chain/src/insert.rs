@@ -68,8 +68,8 @@ pub(crate) struct Executed<'a> {
     pub sidecar: NativeSidecar,
 }
 
-/// What fork choice looks at.
-struct Contender {
+/// The properties of a block that fork choice compares.
+struct ForkChoiceCandidate {
     hash: B256,
     number: Height,
     total_difficulty: U256,
@@ -90,7 +90,7 @@ impl Chain {
         let working = &mut *self.working.lock();
         self.note_head(working);
         let inserted = self.insert_lazily(working, block.into());
-        let settled = self.settle(working);
+        let settled = self.sync_working_head(working);
         self.announce(working);
         settled.and(inserted)
     }
@@ -107,7 +107,7 @@ impl Chain {
         }
         self.note_head(working);
         self.choose(working, *hash)?;
-        let settled = self.settle(working);
+        let settled = self.sync_working_head(working);
         self.announce(working);
         settled
     }
@@ -119,7 +119,7 @@ impl Chain {
     /// # Errors
     /// Those of [`Chain::insert_block`].
     #[doc(hidden)]
-    pub fn insert_unsettled(&self, block: Block) -> Result<Inserted, ChainError> {
+    pub fn insert_off_head(&self, block: Block) -> Result<Inserted, ChainError> {
         self.insert_lazily(&mut self.working.lock(), block.into())
     }
 
@@ -140,7 +140,7 @@ impl Chain {
     }
 
     /// Same as [`Chain::insert_block`], but the working head may stay on a branch that is not
-    /// chosen until [`Chain::settle`].
+    /// chosen until [`Chain::sync_working_head`].
     pub(crate) fn insert_lazily(
         &self,
         working: &mut Working,
@@ -192,7 +192,7 @@ impl Chain {
     }
 
     /// Moves the working head to the chosen one.
-    pub(crate) fn settle(&self, working: &mut Working) -> Result<(), ChainError> {
+    pub(crate) fn sync_working_head(&self, working: &mut Working) -> Result<(), ChainError> {
         let Some(chosen) = working.chosen else { return Ok(()) };
         self.move_to(working, chosen)?;
         self.choose(working, chosen)
@@ -221,8 +221,8 @@ impl Chain {
         Ok(())
     }
 
-    fn contender(&self, header: &Header, hash: B256, total_difficulty: U256) -> Contender {
-        Contender {
+    fn contender(&self, header: &Header, hash: B256, total_difficulty: U256) -> ForkChoiceCandidate {
+        ForkChoiceCandidate {
             hash,
             number: header.number,
             total_difficulty,
@@ -230,7 +230,7 @@ impl Chain {
         }
     }
 
-    fn wins(&self, contender: &Contender, chosen: &B256) -> Result<bool, ChainError> {
+    fn wins(&self, contender: &ForkChoiceCandidate, chosen: &B256) -> Result<bool, ChainError> {
         if contender.post_merge || contender.hash == *chosen {
             return Ok(true);
         }

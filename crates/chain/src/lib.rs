@@ -35,11 +35,11 @@ pub use branch::{
 };
 pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
 pub use chain::{Chain, ChainOptions, genesis_hash};
-pub use edits::{AccountEdit, EDITS_MAX, Edits, Over, StateAt};
+pub use edits::{AccountEdit, EDITS_MAX, Edits, OverlayState, StateAt};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};
 pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
 pub use state_options::StateOptions;
-pub use watch::{AddedBlock, BlockPlace, ChainWatcher};
+pub use watch::{AddedBlock, BlockNumHash, ChainWatcher};

@@ -1,7 +1,7 @@
 //! How a chain's state store is kept.
 
 use hearth_flatkv::{DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SNAPSHOT_KEEP, Options};
-use hearth_primitives::Origin;
+use hearth_primitives::RemoteState;
 use std::sync::Arc;
 
 /// The part of the store's own [`Options`] that does not come from the home. The default has no
@@ -26,7 +26,7 @@ pub struct StateOptions {
     pub kvdb_metrics: bool,
     /// The origin of a home that began as a fork. All of its history is kept: it records which
     /// values are no longer the origin's.
-    pub origin: Option<Arc<dyn Origin>>,
+    pub origin: Option<Arc<dyn RemoteState>>,
 }
 
 impl Default for StateOptions {

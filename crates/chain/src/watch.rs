@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 
 /// Height and hash of a block.
-pub type BlockPlace = (Height, B256);
+pub type BlockNumHash = (Height, B256);
 
 /// A block that joined the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub trait ChainWatcher: Send + Sync {
 
     /// The chosen head moved: `removed` left the chain, the last block first; `added` joined it,
     /// the first one first. Work on a branch that is not chosen is not reported.
-    fn head_moved(&self, _removed: &[BlockPlace], _added: &[AddedBlock]) {}
+    fn head_moved(&self, _removed: &[BlockNumHash], _added: &[AddedBlock]) {}
 
     /// The chosen head moved, and which blocks left or joined could not be read.
     fn head_lost(&self) {}
@@ -41,12 +41,12 @@ pub trait ChainWatcher: Send + Sync {
 
 /// The watchers of a chain.
 #[derive(Default)]
-pub(crate) struct Watched(RwLock<Vec<Weak<dyn ChainWatcher>>>);
+pub(crate) struct Watchers(RwLock<Vec<Weak<dyn ChainWatcher>>>);
 
-impl Watched {
-    fn tell(&self, tell: impl Fn(&dyn ChainWatcher)) {
+impl Watchers {
+    fn notify(&self, call: impl Fn(&dyn ChainWatcher)) {
         let watchers: Vec<_> = self.0.read().iter().filter_map(Weak::upgrade).collect();
-        watchers.iter().for_each(|watcher| tell(&**watcher));
+        watchers.iter().for_each(|watcher| call(&**watcher));
     }
 
     fn is_empty(&self) -> bool {
@@ -54,18 +54,18 @@ impl Watched {
     }
 
     pub(crate) fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>) {
-        self.tell(|watcher| watcher.committed(height, hash, capsule));
+        self.notify(|watcher| watcher.committed(height, hash, capsule));
     }
 
     pub(crate) fn unwound(&self, to: Height) {
-        self.tell(|watcher| watcher.unwound(to));
+        self.notify(|watcher| watcher.unwound(to));
     }
 }
 
 impl Chain {
     /// Adds a watcher of every change from now on. The chain does not keep it alive.
     pub fn watch(&self, watcher: &Arc<dyn ChainWatcher>) {
-        let mut watchers = self.watched.0.write();
+        let mut watchers = self.watchers.0.write();
         watchers.retain(|there| there.strong_count() > 0);
         watchers.push(Arc::downgrade(watcher));
     }
@@ -80,17 +80,17 @@ impl Chain {
     pub(crate) fn announce(&self, working: &mut Working) {
         let new = self.head();
         let Some(old) = working.announced.replace(new).filter(|old| old.hash != new.hash) else { return };
-        if self.watched.is_empty() {
+        if self.watchers.is_empty() {
             return;
         }
         match self.between(&old, &new) {
-            Ok((removed, added)) => self.watched.tell(|watcher| watcher.head_moved(&removed, &added)),
-            Err(_) => self.watched.tell(|watcher| watcher.head_lost()),
+            Ok((removed, added)) => self.watchers.notify(|watcher| watcher.head_moved(&removed, &added)),
+            Err(_) => self.watchers.notify(|watcher| watcher.head_lost()),
         }
     }
 
     /// What left the chain between two heads, from above, and what joined it, from below.
-    fn between(&self, old: &Head, new: &Head) -> Result<(Vec<BlockPlace>, Vec<AddedBlock>), ChainError> {
+    fn between(&self, old: &Head, new: &Head) -> Result<(Vec<BlockNumHash>, Vec<AddedBlock>), ChainError> {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         let (mut left, mut right) = ((old.height, old.hash), (new.height, new.hash));
         while left.1 != right.1 {
@@ -113,6 +113,6 @@ impl Chain {
     }
 }
 
-fn parent_of(height: Height, block: &StoredBlock) -> BlockPlace {
+fn parent_of(height: Height, block: &StoredBlock) -> BlockNumHash {
     (height.saturating_sub(1), block.block.header.parent_hash)
 }

@@ -7,7 +7,7 @@ use crate::{
     natives::Waiting,
     outbox::Outbox,
     proposal::Candidates,
-    snapshots::{Maker, Shelf},
+    snapshots::{SnapshotFolder, SnapshotMaker},
 };
 use hearth_abci::{Application, Exception, pb, request, response};
 use hearth_home::{ConsensusConfig, Home};
@@ -30,8 +30,8 @@ pub(crate) struct App {
     /// Native transactions that wait for a block.
     pub(crate) natives: Waiting,
     /// Snapshots that peers may fetch, and what makes them where it is on.
-    pub(crate) shelf: Shelf,
-    pub(crate) maker: Option<Maker>,
+    pub(crate) shelf: SnapshotFolder,
+    pub(crate) maker: Option<SnapshotMaker>,
     pub(crate) metrics: ConsensusMetrics,
     pub(crate) log: Log,
     /// When the last block was committed in this process.

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A moment of this process.
+/// A point in time of the monotonic clock of this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(Instant);
 

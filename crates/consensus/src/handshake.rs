@@ -2,7 +2,7 @@
 
 use crate::{application::App, exception::ConsensusError, validators};
 use hearth_abci::pb;
-use hearth_chain::{genesis_hash, operate::Place};
+use hearth_chain::{BlockNumHash, genesis_hash};
 use hearth_evm::ChainSpec;
 use hearth_primitives::Height;
 
@@ -14,7 +14,7 @@ pub(crate) const APP_VERSION: u64 = 1;
 /// the first of them, so that InitChain comes, also after a crash before the first commit; a state
 /// that came by state sync has
 /// its own height.
-pub(crate) fn info(head: Place, start: Height) -> pb::ResponseInfo {
+pub(crate) fn info(head: BlockNumHash, start: Height) -> pb::ResponseInfo {
     let (height, hash) = if head.0 < start { (0, None) } else { (head.0, Some(head.1)) };
     pb::ResponseInfo {
         data: "hearth".to_owned(),

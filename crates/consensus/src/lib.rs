@@ -30,9 +30,9 @@ mod outbox;
 mod proposal;
 mod query;
 mod results;
+mod router;
 mod service;
 mod snapshots;
-mod switch;
 mod validators;
 
 pub use service::{Consensus, ConsensusRequest, Listening};

@@ -17,20 +17,20 @@ use hearth_abci::{RequestReapTxs, ResponseInsertTx, ResponseReapTxs, pb};
 use hearth_chain::pool::{PoolError, decode_transaction};
 use hearth_cosmos::{TxError, is_native, sha256};
 
-/// A transaction that was not taken.
-struct NotTaken {
+/// A transaction that was rejected.
+struct Rejected {
     code: u32,
     log: String,
     codespace: &'static str,
 }
 
-impl From<TxError> for NotTaken {
+impl From<TxError> for Rejected {
     fn from(error: TxError) -> Self {
         Self { code: error.code(), log: error.to_string(), codespace: SDK }
     }
 }
 
-impl NotTaken {
+impl Rejected {
     /// The code for a peer's transaction: 1 for good, `CODE_LATER` for now.
     fn insert_code(&self) -> u32 {
         let full = TxError::Full { most: 0 }.code();
@@ -47,7 +47,7 @@ impl App {
         let is_new = request.r#type == pb::CheckTxType::New as i32;
         let answer = match if is_new { self.add(&request.tx)? } else { self.recheck(&request.tx) } {
             Ok(gas_limit) => pb::ResponseCheckTx { gas_wanted: gas(gas_limit), ..Default::default() },
-            Err(NotTaken { code, log, codespace }) => {
+            Err(Rejected { code, log, codespace }) => {
                 pb::ResponseCheckTx { code, log, codespace: codespace.to_owned(), ..Default::default() }
             }
         };
@@ -73,11 +73,11 @@ impl App {
     }
 
     /// Gives a transaction to the pool; its gas limit where the pool has it now.
-    fn add(&self, tx: &[u8]) -> Result<Result<u64, NotTaken>, ConsensusError> {
+    fn add(&self, tx: &[u8]) -> Result<Result<u64, Rejected>, ConsensusError> {
         if is_native(tx) {
-            return Ok(self.add_native(tx)?.map_err(NotTaken::from));
+            return Ok(self.add_native(tx)?.map_err(Rejected::from));
         }
-        let refused = |code, log| Ok(Err(NotTaken { code, log, codespace: CODESPACE }));
+        let refused = |code, log| Ok(Err(Rejected { code, log, codespace: CODESPACE }));
         let transaction = match decode_transaction(tx) {
             Ok(transaction) => transaction,
             Err(error) => return refused(CODE_INVALID, error.to_string()),
@@ -98,10 +98,10 @@ impl App {
     }
 
     /// Whether a transaction still waits: the pool was brought up to the head before.
-    fn recheck(&self, tx: &[u8]) -> Result<u64, NotTaken> {
+    fn recheck(&self, tx: &[u8]) -> Result<u64, Rejected> {
         let refused = |log: &str| {
             let (code, log) = (CODE_INVALID, log.to_owned());
-            NotTaken { code, log, codespace: CODESPACE }
+            Rejected { code, log, codespace: CODESPACE }
         };
         if is_native(tx) {
             let hash = sha256(tx);

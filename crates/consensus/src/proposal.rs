@@ -81,7 +81,7 @@ impl App {
         parent: &StoredBlock,
         attributes: &BlockAttributes,
         max_tx_bytes: i64,
-    ) -> Result<FromPool, ConsensusError> {
+    ) -> Result<PoolTransactions, ConsensusError> {
         let chain = self.home.chain();
         let header = chain.header_after(&parent.block.header, attributes);
         let state = self.home.state_after(parent.number(), &parent.hash)?;
@@ -90,7 +90,7 @@ impl App {
         let budget = Duration::from_millis(self.config.proposal_budget_ms);
         let bytes_left = usize::try_from(max_tx_bytes).unwrap_or(0);
         let natives = self.natives.in_order().into_iter();
-        Ok(FromPool { natives, best, bytes_left, given: 0, until: Moment::in_(budget) })
+        Ok(PoolTransactions { natives, best, bytes_left, given: 0, until: Moment::in_(budget) })
     }
 
     pub(crate) fn process_proposal(
@@ -134,7 +134,12 @@ impl App {
     /// The transactions of a proposal with their senders, native ones first; `None` if one cannot
     /// be decoded, has no sender, is in a wrong place, or carries blobs, which no layer of this
     /// chain stores.
-    fn decode_all(&self, parent: &StoredBlock, attributes: &BlockAttributes, txs: &[Bytes]) -> Option<Given> {
+    fn decode_all(
+        &self,
+        parent: &StoredBlock,
+        attributes: &BlockAttributes,
+        txs: &[Bytes],
+    ) -> Option<ProposedTransactions> {
         let chain = self.home.chain();
         let (natives, txs) = txs.split_at(txs.iter().take_while(|tx| is_native(tx)).count());
         let id = chain_id(chain.spec().chain_id());
@@ -146,7 +151,7 @@ impl App {
         let env = BlockEnvironment::from_header(chain.spec(), &header);
         let senders = recover_senders(chain.spec(), &env, &decoded).ok()?;
         let rest: Vec<_> = decoded.into_iter().zip(senders).collect();
-        Some(Given { natives: natives.into_iter(), rest: rest.into_iter() })
+        Some(ProposedTransactions { natives: natives.into_iter(), rest: rest.into_iter() })
     }
 }
 
@@ -166,8 +171,8 @@ fn proto_bytes(length: usize) -> usize {
     1 + (bits.max(1) as usize).div_ceil(7) + length
 }
 
-/// Transactions of the pool, until the proposal is full or its time is over.
-struct FromPool {
+/// Transactions of the pool, until the proposal is full or its time budget is used up.
+struct PoolTransactions {
     natives: std::vec::IntoIter<Arc<NativeTransaction>>,
     best: BestFirst,
     bytes_left: usize,
@@ -176,7 +181,7 @@ struct FromPool {
     until: Moment,
 }
 
-impl TransactionSource for FromPool {
+impl TransactionSource for PoolTransactions {
     fn next_native(&mut self) -> Option<NativeTransaction> {
         while !self.until.is_past() {
             let native = self.natives.next()?;
@@ -221,12 +226,12 @@ impl TransactionSource for FromPool {
 }
 
 /// The transactions of a proposal: all of them must be in the block.
-struct Given {
+struct ProposedTransactions {
     natives: std::vec::IntoIter<NativeTransaction>,
     rest: std::vec::IntoIter<(Transaction, Address)>,
 }
 
-impl TransactionSource for Given {
+impl TransactionSource for ProposedTransactions {
     fn next_native(&mut self) -> Option<NativeTransaction> {
         self.natives.next()
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     application::App,
-    snapshots::{Maker, Restoring, Shelf},
-    switch::Switch,
+    router::Router,
+    snapshots::{Restoring, SnapshotFolder, SnapshotMaker},
 };
 use hearth_abci::{Address, Server};
 use hearth_chain::pool::PoolWatcher;
@@ -35,7 +35,7 @@ impl ConsensusRequest {
 /// Listens for CometBFT, before the home is open.
 pub struct Listening {
     server: Server,
-    switch: Arc<Switch>,
+    switch: Arc<Router>,
 }
 
 impl Listening {
@@ -58,7 +58,7 @@ impl Listening {
         let log = metrics.log().clone();
         let restoring =
             if consensus.state_sync { Restoring::of(config, metrics, log.clone())? } else { None };
-        let switch = Arc::new(Switch::new(restoring, log));
+        let switch = Arc::new(Router::new(restoring, log));
         let server = Server::start(&address, switch.clone())
             .map_err(|error| wrong(format!("consensus.abci_address: {error}")))?;
         switch.wait_restored();
@@ -104,7 +104,7 @@ impl Consensus {
         } else {
             // Reading beside the open stores is not counted with what the node does.
             let options = chain_options(home.config(), Registry::new());
-            let maker = Maker::start(folder.clone(), options, home.chain().kv().clone(), log.clone());
+            let maker = SnapshotMaker::start(folder.clone(), options, home.chain().kv().clone(), log.clone());
             Some(maker.map_err(|source| NodeError::Config {
                 reason: format!("no thread for snapshots: {source}"),
             })?)
@@ -115,7 +115,7 @@ impl Consensus {
             round: Mutex::default(),
             outbox: Arc::default(),
             natives: Default::default(),
-            shelf: Shelf::of(folder),
+            shelf: SnapshotFolder::of(folder),
             maker,
             metrics: ConsensusMetrics::new(metrics),
             log,

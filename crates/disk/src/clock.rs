@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// Two readings of time: one that only goes forward, one that people set.
+/// A monotonic clock and a wall clock.
 pub trait Clock: Send + Sync + Debug + 'static {
     /// Time since some moment before; never goes back.
     fn monotonic(&self) -> Duration;

@@ -159,7 +159,7 @@ pub trait Disk: Send + Sync + Debug + 'static {
     }
 }
 
-/// Bytes that lie in a file in parts, each behind a head of its own.
+/// A byte range of a file that is split into parts, each with its own header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// Offset of the first head.

@@ -14,7 +14,7 @@ use hearth_primitives::{Block, PooledTransaction, RootTracker as _, Transaction}
 /// Blobs by the hash of their transaction.
 pub type Sidecars = B256Map<BlobTransactionSidecarVariant>;
 
-/// What a block is filled with.
+/// The source of the transactions of a block.
 #[derive(Debug)]
 pub enum Contents<'a> {
     /// Nothing.
@@ -48,13 +48,13 @@ pub fn sidecar_of(transaction: &PooledTransaction) -> Option<&BlobTransactionSid
 
 /// Pending transactions, without those whose blobs have proofs of a kind that the block's fork does
 /// not accept (EIP-7594).
-struct OfPool<'a> {
+struct PoolTransactions<'a> {
     best: BestFirst,
     pool: &'a TransactionPool,
     has_cell_proofs: bool,
 }
 
-impl OfPool<'_> {
+impl PoolTransactions<'_> {
     fn is_usable(&self, transaction: &Transaction) -> bool {
         if !transaction.is_eip4844() {
             return true;
@@ -65,7 +65,7 @@ impl OfPool<'_> {
     }
 }
 
-impl TransactionSource for OfPool<'_> {
+impl TransactionSource for PoolTransactions<'_> {
     fn next(&mut self) -> Option<(Transaction, Address)> {
         loop {
             // A skipped transaction excludes the later ones of its account, as a rejected one does.
@@ -107,7 +107,7 @@ pub fn build_payload(
             let blob_fee = fees::blob_base_fee(chain.spec(), &header).unwrap_or(0);
             let base_fee = header.base_fee_per_gas.unwrap_or(0);
             let best = home.pool().best_first(&state, base_fee, blob_fee)?;
-            Box::new(OfPool { best, pool: home.pool(), has_cell_proofs })
+            Box::new(PoolTransactions { best, pool: home.pool(), has_cell_proofs })
         }
     };
     let draft = chain.draft(header, &attributes.withdrawals, &state, &mut *source);

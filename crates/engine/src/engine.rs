@@ -4,8 +4,8 @@ use crate::{
     bounded::Bounded,
     envelope::write_envelope,
     jobs::Builder,
-    payload::Beside,
-    ready::Readier,
+    payload::PayloadSidecar,
+    ready::ReadyThread,
     request::EngineRequest,
     versions::{check_fork, check_id},
 };
@@ -57,7 +57,7 @@ pub struct Engine {
     home: Arc<Home>,
     pub(crate) payloads: Mutex<Payloads>,
     pub(crate) builder: Builder,
-    pub(crate) readier: Readier,
+    pub(crate) readier: ReadyThread,
     pub(crate) metrics: EngineMetrics,
     last_forkchoice: Mutex<Option<Instant>>,
 }
@@ -68,7 +68,7 @@ impl Engine {
     /// # Errors
     /// [`NodeError::Internal`] where the system gives no thread.
     pub fn open(home: Arc<Home>, metrics: &Registry) -> Result<Self, NodeError> {
-        let (builder, readier) = (Builder::start(&home)?, Readier::start(&home)?);
+        let (builder, readier) = (Builder::start(&home)?, ReadyThread::start(&home)?);
         let payloads = Payloads {
             executed: Bounded::new(EXECUTED_MAX, EXECUTED_BYTES),
             waiting: Bounded::new(WAITING_MAX, WAITING_BYTES),
@@ -98,8 +98,11 @@ impl Engine {
                 parent_beacon_block_root,
                 execution_requests,
             } => {
-                let beside =
-                    Beside { versioned_hashes, parent_beacon_block_root, requests: execution_requests };
+                let beside = PayloadSidecar {
+                    versioned_hashes,
+                    parent_beacon_block_root,
+                    requests: execution_requests,
+                };
                 self.new_payload(version, *payload, beside)
             }
             EngineRequest::EngineForkchoiceUpdated { version, state, attributes } => {

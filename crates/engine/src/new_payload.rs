@@ -4,7 +4,7 @@
 use crate::{
     ExecutionPayload,
     engine::{Engine, Invalid, Payloads},
-    payload::Beside,
+    payload::PayloadSidecar,
     status::PayloadStatus,
     versions::check_payload,
 };
@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Instant};
 /// must not make a node reject a block for ever (go-ethereum: `invalidBlockHitEviction`).
 const INVALID_HITS_MAX: u32 = 128;
 
-/// Where a block that is known, or waits, stands.
+/// State of a block that is known or waits for its parent.
 pub(crate) enum Connected {
     /// It and its ancestors are executed.
     Branch(Branch),
@@ -36,7 +36,7 @@ impl Engine {
         &self,
         version: u8,
         payload: ExecutionPayload,
-        beside: Beside,
+        beside: PayloadSidecar,
     ) -> Result<Vec<u8>, NodeError> {
         check_payload(self.home().chain().spec(), version, &payload, &beside)?;
         let began = Instant::now();
@@ -75,7 +75,8 @@ impl Engine {
         Ok(status)
     }
 
-    /// Executes a block on its parent's branch and keeps what comes out; `None` where it is valid.
+    /// Executes a block on top of its parent and keeps the result in memory. Returns `None` if the
+    /// block is valid.
     fn execute(
         &self,
         payloads: &mut Payloads,

@@ -53,9 +53,10 @@ pub struct ExecutionPayload {
     pub excess_blob_gas: Option<U64>,
 }
 
-/// What stands beside a payload and belongs to its hash, or must agree with its transactions.
+/// The fields of `engine_newPayload` outside of the payload: they are part of the block hash, or
+/// must agree with the transactions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct PayloadSidecar {
     /// Blobs that the transactions name; not looked at where absent.
     pub versioned_hashes: Option<Vec<B256>>,
     /// See EIP-4788.
@@ -67,7 +68,7 @@ pub(crate) struct Beside {
 impl ExecutionPayload {
     /// The block, or why there is none with this hash: the reasons for which a payload is invalid
     /// regardless of its parent.
-    pub(crate) fn into_block(self, beside: Beside) -> Result<Block, String> {
+    pub(crate) fn into_block(self, beside: PayloadSidecar) -> Result<Block, String> {
         if self.extra_data.len() > MAX_EXTRA_DATA {
             return Err(format!("extraData has {} bytes, at most {MAX_EXTRA_DATA}", self.extra_data.len()));
         }

@@ -41,13 +41,13 @@ struct ReadyState {
     made: Condvar,
 }
 
-/// The thread that makes commits ready.
-pub(crate) struct Readier {
+/// The thread that prepares commits of valid payloads.
+pub(crate) struct ReadyThread {
     shared: Arc<ReadyState>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Readier {
+impl ReadyThread {
     /// Starts the thread.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Readier {
     }
 }
 
-impl Drop for Readier {
+impl Drop for ReadyThread {
     fn drop(&mut self) {
         self.close();
     }

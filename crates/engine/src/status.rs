@@ -61,7 +61,7 @@ impl PayloadStatus {
         w.end_object();
     }
 
-    /// The answer to `engine_newPayload`.
+    /// The result of `engine_newPayload`.
     pub fn answer(&self) -> Vec<u8> {
         let mut w = JsonWriter::with_capacity(256);
         self.write(&mut w);

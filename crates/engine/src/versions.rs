@@ -2,7 +2,7 @@
 //! src/engine/{paris,shanghai,cancun,prague,osaka}.md; the order of the checks is that of
 //! go-ethereum's eth/catalyst/api.go).
 
-use crate::{Attributes, ExecutionPayload, payload::Beside, payload::check_requests};
+use crate::{Attributes, ExecutionPayload, payload::PayloadSidecar, payload::check_requests};
 use hearth_evm::{ChainSpec, Fork};
 use hearth_home::{EngineError, NodeError};
 
@@ -28,7 +28,7 @@ pub(crate) fn check_payload(
     spec: &ChainSpec,
     version: u8,
     payload: &ExecutionPayload,
-    beside: &Beside,
+    beside: &PayloadSidecar,
 ) -> Result<(), NodeError> {
     let fork = spec.fork_at_time(payload.timestamp.to());
     let withdrawals = payload.withdrawals.is_some();

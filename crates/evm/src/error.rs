@@ -41,7 +41,7 @@ pub enum SpecError {
     /// Two forks are out of order.
     #[error("{second} is {before}, but {first}, which comes first, is {at}: forks must ascend")]
     Order {
-        /// Path of the fork that comes first.
+        /// Path of the fork that must be first.
         first: String,
         /// Where it begins.
         at: u64,

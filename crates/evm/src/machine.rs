@@ -83,7 +83,7 @@ pub(crate) struct Machine<'e, 'a, I> {
 }
 
 impl<'a, I> Machine<'_, 'a, I> {
-    /// Runs the transaction that the context holds.
+    /// Executes the transaction of the context.
     pub fn run(&mut self) -> Result<ExecutionResult<HaltReason>, MachineError> {
         MainnetHandler::default().run(self).map(without_nonce)
     }

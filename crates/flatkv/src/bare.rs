@@ -38,7 +38,7 @@ pub(crate) fn has_halves() -> bool {
 }
 
 /// RocksDB with the store's families and options.
-pub struct Bare(Db);
+pub struct BareDb(Db);
 
 /// The latest rows of a block, encoded as the store encodes them.
 pub struct BareRows(Vec<(Family, Vec<u8>, Option<Vec<u8>>)>);
@@ -61,7 +61,7 @@ impl BareRows {
     }
 }
 
-impl Bare {
+impl BareDb {
     /// Opens the database of [`Options::dir`], or makes it.
     pub fn open(options: &Options) -> Result<Self, FlatKvError> {
         std::fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
@@ -87,8 +87,8 @@ impl Bare {
         Ok(self.0.get(Family::Storage, &slot_key(address, slot))?.map(|row| row.len()))
     }
 
-    /// Returns when everything is flushed and compacted.
-    pub fn settle(&self) -> Result<(), FlatKvError> {
+    /// Flushes all memtables and waits for the compactions.
+    pub fn flush_and_compact(&self) -> Result<(), FlatKvError> {
         self.0.flush(true)?;
         Ok(self.0.wait_for_compaction()?)
     }
@@ -144,8 +144,8 @@ impl FlatKv {
         self.core.writer.lock().closed = true;
     }
 
-    /// Returns when everything is flushed and compacted.
-    pub fn settle(&self) -> Result<(), FlatKvError> {
+    /// Flushes all memtables and waits for the compactions.
+    pub fn flush_and_compact(&self) -> Result<(), FlatKvError> {
         self.flush()?;
         Ok(self.core.db.wait_for_compaction()?)
     }

@@ -20,7 +20,7 @@ use std::{
 const MEETING: Duration = Duration::from_micros(200);
 
 /// Writes one half of a batch.
-type Half<'h> = Box<dyn FnOnce() -> Result<(), StateError> + Send + 'h>;
+type HalfBatch<'h> = Box<dyn FnOnce() -> Result<(), StateError> + Send + 'h>;
 
 /// Many changes that become durable together; visible together too, but for those of
 /// [`Batch::in_halves`].
@@ -134,7 +134,7 @@ impl<'a> Batch<'a> {
 
     fn write_by(
         self,
-        both: impl FnOnce(Half<'_>, Half<'_>) -> (Result<(), StateError>, Result<(), StateError>),
+        both: impl FnOnce(HalfBatch<'_>, HalfBatch<'_>) -> (Result<(), StateError>, Result<(), StateError>),
     ) -> Result<(), StateError> {
         let Self { db, batch, past, .. } = self;
         let Some(past) = past else { return db.write(batch) };

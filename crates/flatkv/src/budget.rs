@@ -40,7 +40,7 @@ impl Shares {
         Self { cache: budget - codes - trie - engine, codes, trie, flush_batch }
     }
 
-    /// The same, with small memtables.
+    /// Returns the same budget with small memtables.
     pub(crate) fn flushing_early(self) -> Self {
         Self { flush_batch: self.flush_batch.min(EARLY_FLUSH_BATCH_BYTES), ..self }
     }
@@ -55,7 +55,7 @@ mod tests {
         for budget in [32 << 20, 64 << 20, 256 << 20, 1 << 30, 64 << 30] {
             let Shares { cache, codes, trie, flush_batch } = Shares::of(budget);
             assert!(cache + codes + trie < budget && cache > budget / 2, "{budget}: {cache}");
-            // Two memtables of twice a batch each are in the cache's share.
+            // Two memtables, each twice the size of a batch, fit into the share of the cache.
             assert!(flush_batch * 4 <= cache as u64, "{budget}: {flush_batch}");
         }
         assert_eq!(Shares::of(1 << 30).flush_batch, MAX_FLUSH_BATCH_BYTES);

@@ -32,7 +32,7 @@ pub(crate) fn trimmed(value: &U256) -> Trimmed {
     Trimmed { bytes: value.to_be_bytes(), start: value.leading_zeros() / 8 }
 }
 
-/// What [`trimmed`] gives, without an allocation.
+/// The result of [`trimmed`], without an allocation.
 pub(crate) struct Trimmed {
     bytes: [u8; 32],
     start: usize,

@@ -64,7 +64,7 @@ impl Ready<Batch<'_>> {
 }
 
 impl Ready<EncodedBatch> {
-    /// The commit for the store that it was made for.
+    /// Attaches the prepared commit to its store.
     pub(crate) fn attach(self, db: &Db) -> Result<Ready<Batch<'_>>, StateError> {
         let Self { head, parent, oldest, applied, batch, rows, body, done } = self;
         Ok(Ready { head, parent, oldest, applied, batch: db.batch()?.of(batch), rows, body, done })

@@ -41,7 +41,7 @@ const WRITE_BUFFERS: i32 = 4;
 const MEMTABLE_BLOOM_RATIO: f64 = 0.02;
 /// Uncompressed bytes of a data block.
 const BLOCK_BYTES: usize = 8 << 10;
-/// Threads for flushes and compactions: one flushes, the others compact families beside each other.
+/// Number of background threads: one flushes, the others compact several families in parallel.
 const BACKGROUND_JOBS: i32 = 4;
 /// Flushed files of a family before they are merged into the rest, all of which that rewrites: rows
 /// of a block are spread over all keys.

@@ -108,7 +108,7 @@ pub enum FlatKvError {
     /// Accounts, slots or code of a changeset that are not in ascending order.
     #[error("the changeset is not in order: accounts and slots must ascend, each once, and code by its hash")]
     Unordered,
-    /// A change that does not begin at the value that was applied before.
+    /// A change whose old value differs from the value that an earlier change wrote.
     #[error("the change of {address}{} does not begin at the value that was applied before", .slot.map_or_else(String::new, |slot| format!(", slot {slot:#x},")))]
     Stale {
         /// The account.
@@ -223,7 +223,7 @@ pub enum FlatKvError {
     #[error("the state store is open for reading only")]
     ReadOnly,
     /// A height that the store cannot be taken back to. Nothing was changed.
-    #[error("the state store cannot be taken back to height {to}: {}", reach(*oldest, *newest, snapshots))]
+    #[error("the state store cannot be taken back to height {to}: {}", reachable(*oldest, *newest, snapshots))]
     Unreachable {
         /// The requested height.
         to: Height,
@@ -349,7 +349,7 @@ fn heights(of: &[(Height, Height)]) -> String {
     heights.join(", ")
 }
 
-fn reach(oldest: Height, newest: Height, snapshots: &[(Height, Height)]) -> String {
+fn reachable(oldest: Height, newest: Height, snapshots: &[(Height, Height)]) -> String {
     match snapshots {
         [] => format!("it has heights {oldest} to {newest} and no snapshot below"),
         _ => format!("it has heights {oldest} to {newest}, its snapshots {}", heights(snapshots)),

@@ -44,7 +44,7 @@ pub(crate) enum Intent {
     Import,
 }
 
-/// Parts of the store that are being replaced by others, which are whole and durable.
+/// Parts of the store that are being replaced. The replacements are complete and durable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moves {
     /// What is replaced.
@@ -52,23 +52,23 @@ pub(crate) struct Moves {
     /// A record that the WAL must end with, after the moves: its number and its payload.
     pub(crate) record: Option<(u64, Vec<u8>)>,
     /// What goes at the end.
-    pub(crate) delete: Option<Place>,
+    pub(crate) delete: Option<StorePath>,
 }
 
 /// A part that is being replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replaced {
     /// Where the new one is; nothing is there any more once it was moved.
-    pub(crate) new: Place,
+    pub(crate) new: StorePath,
     /// Where it belongs.
-    pub(crate) at: Place,
+    pub(crate) at: StorePath,
     /// Where the old one goes; nothing is there before.
-    pub(crate) aside: Place,
+    pub(crate) aside: StorePath,
 }
 
-/// A file or folder of the store, wherever its home was moved to.
+/// Path of a file or folder of the store, relative to the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum StorePath {
     /// In the state's folder.
     State(String),
     /// The WAL's folder.
@@ -77,7 +77,7 @@ pub(crate) enum Place {
     Beside(String),
 }
 
-impl Place {
+impl StorePath {
     pub(crate) fn path(&self, options: &Options) -> PathBuf {
         match self {
             Self::State(name) => options.dir.join(name),
@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StorePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::State(name) => write!(f, "state/{name}"),
@@ -127,7 +127,7 @@ impl Intent {
                 let (number, payload) = record.clone().unwrap_or_default();
                 fields.put("work", MOVE).put("replaced", replaced.join(","));
                 fields.put("number", number).put("payload", hex::encode(payload));
-                fields.put("delete", delete.as_ref().map(Place::to_string).unwrap_or_default());
+                fields.put("delete", delete.as_ref().map(StorePath::to_string).unwrap_or_default());
             }
         }
         fields.write(&*options.disk, &path(options))
@@ -142,7 +142,7 @@ impl Intent {
             ROLLBACK => Self::Rollback { to: fields.get(&path, "to")?, hash: fields.hash(&path, "hash")? },
             IMPORT => Self::Import,
             MOVE => {
-                let place = |text: &str| Place::parse(text).ok_or_else(|| bad("a place does not read"));
+                let place = |text: &str| StorePath::parse(text).ok_or_else(|| bad("a place does not read"));
                 let part = |text: &str| {
                     let places: Vec<_> = text.split('>').map(place).collect::<Result<_, _>>()?;
                     let [new, at, aside] = places.try_into().map_err(|_| bad("replaced does not read"))?;
@@ -250,7 +250,7 @@ fn append(options: &Options, number: u64, payload: &[u8]) -> Result<(), FlatKvEr
         let path = options.wal_dir.clone();
         return Err(FlatKvError::WalTruncated { path, last, synced: number - 1 });
     }
-    scan.cut(scan.records.len().checked_sub(1))?;
+    scan.truncate(scan.records.len().checked_sub(1))?;
     let mut wal = Wal::resume(scan, options.segment_bytes)?;
     if last + 1 == number {
         wal.append(payload)?;
@@ -284,10 +284,10 @@ impl Core {
 }
 
 /// A name beside the state's folder that nothing has yet: `<name>.bad-1`, `<name>.bad-2`, …
-pub(crate) fn bad_name(options: &Options, of: &Path) -> Result<Place, FlatKvError> {
+pub(crate) fn bad_name(options: &Options, of: &Path) -> Result<StorePath, FlatKvError> {
     let name = of.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     for number in 1u32.. {
-        let place = Place::Beside(format!("{name}.bad-{number}"));
+        let place = StorePath::Beside(format!("{name}.bad-{number}"));
         if !exists(&*options.disk, &place.path(options))? {
             return Ok(place);
         }
@@ -307,10 +307,13 @@ mod tests {
         std::fs::create_dir_all(&state).unwrap();
         let options = Options::new(state, wal, CommitmentKind::Mpt, Fsync::None);
         assert_eq!(Intent::read(&options).unwrap(), None);
-        let place = |name: &str| Place::State(name.to_owned());
-        let database =
-            Replaced { new: place("db.new"), at: place("db"), aside: Place::Beside("state.bad-1".into()) };
-        let wal = Replaced { new: place("wal.new"), at: Place::Wal, aside: place("x") };
+        let place = |name: &str| StorePath::State(name.to_owned());
+        let database = Replaced {
+            new: place("db.new"),
+            at: place("db"),
+            aside: StorePath::Beside("state.bad-1".into()),
+        };
+        let wal = Replaced { new: place("wal.new"), at: StorePath::Wal, aside: place("x") };
         let record = Some((7, vec![1, 2, 255]));
         let moves = Moves { replaced: vec![database, wal.clone()], record, delete: Some(place("db.old")) };
         let none = Moves { replaced: vec![wal], ..Moves::default() };
@@ -326,8 +329,8 @@ mod tests {
         Intent::clear(&options).unwrap();
         assert_eq!(Intent::read(&options).unwrap(), None);
         let bad = bad_name(&options, &options.dir).unwrap();
-        assert_eq!(bad, Place::Beside("state.bad-1".into()));
+        assert_eq!(bad, StorePath::Beside("state.bad-1".into()));
         std::fs::create_dir(bad.path(&options)).unwrap();
-        assert_eq!(bad_name(&options, &options.dir).unwrap(), Place::Beside("state.bad-2".into()));
+        assert_eq!(bad_name(&options, &options.dir).unwrap(), StorePath::Beside("state.bad-2".into()));
     }
 }

@@ -92,5 +92,5 @@ pub use types::{
     DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
     MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
 };
-pub use verify::{Counts, Finding, VerifyProgress, VerifyReport, Watch};
+pub use verify::{Counts, Finding, ProgressFn, VerifyProgress, VerifyReport};
 pub use view::StateView;

@@ -40,7 +40,8 @@ const FIRST: u64 = 1;
 const KINDS: RangeInclusive<u8> = 0..=4;
 /// What a disk writes whole or not at all, at least, in bytes.
 const SECTOR: usize = 512;
-/// A record does not cross the border of blocks of so many bytes; a longer one is in pieces.
+/// Block size of the log format, in bytes: a record that does not fit into a block is split into
+/// fragments.
 const BLOCK_BYTES: usize = 32 << 10;
 /// Checksum, length and type of a piece, in bytes.
 const HEADER_BYTES: usize = 7;

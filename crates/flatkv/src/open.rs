@@ -79,7 +79,7 @@ pub(crate) fn open(
     if Intent::read(&options)? == Some(Intent::Import) {
         // While the intent still says why: without database and log, rows in the tables mean that a
         // store was lost.
-        tables.cut(&[])?;
+        tables.truncate(&[])?;
         tables.sync()?;
     }
     intent::finish_files(&options)?;
@@ -96,12 +96,12 @@ pub(crate) fn open(
     let flushed = db.number(meta::SYNCED)?.unwrap_or(0);
     let mut scan = WalScan::read(&options.disk, &options.wal_dir, flushed)?;
     let chosen = choose(&scan, &*tables, &options.wal_dir, flushed)?;
-    scan.cut(chosen)?;
+    scan.truncate(chosen)?;
     let positions = match scan.records.last() {
         Some(last) => last.head.positions.clone(),
         None => vec![0; tables.positions().len()],
     };
-    tables.cut(&positions)?;
+    tables.truncate(&positions)?;
     tables.sync()?;
 
     let shares = match lasts {
@@ -169,7 +169,7 @@ fn open_database(options: &Options) -> Result<Db, FlatKvError> {
 /// The snapshots that are there, after what a crash left half-made is gone.
 fn snapshots(options: &Options, scan: &WalScan) -> Result<Snapshots, FlatKvError> {
     let dir = options.dir.join(SNAPSHOTS_DIR);
-    snapshot::settle(&*options.disk, &dir)?;
+    snapshot::remove_unfinished(&*options.disk, &dir)?;
     let kept = snapshot::list(&*options.disk, &dir)?;
     let newest = kept.last().map_or(0, |newest| newest.wal_sequence);
     let behind = scan.records.iter().rev().take_while(|found| found.number > newest);

@@ -1,4 +1,4 @@
-//! Reads of a home that began as a fork: what was never written here is that of the origin.
+//! Reads of a forked chain: a row that was never written locally is read from the remote state.
 //!
 //! History shows what was written: it has a row for every change, an empty one where the account or
 //! slot went. So a row that went stays gone, at every height, and the origin is read only where
@@ -16,9 +16,9 @@ use crate::{
     store::Core,
 };
 use alloy_primitives::{Address, U256};
-use hearth_primitives::{Account, Changeset, Origin, StateError};
+use hearth_primitives::{Account, Changeset, RemoteState, StateError};
 
-/// What keys in `legacy` begin with that say that a storage was destroyed.
+/// Prefix of the keys in `legacy` that mark a destroyed storage.
 const DESTROYED: &[u8] = b"destroyed storage ";
 /// Their value.
 const SINCE_THEN: &[u8] = &[1];
@@ -27,33 +27,33 @@ fn destroyed_key(address: &Address) -> Vec<u8> {
     [DESTROYED, address.as_slice()].concat()
 }
 
-/// What the store itself knows of a row at a height.
+/// The local value of a row at a height.
 enum Known<T> {
-    /// Its value, or that it is gone.
+    /// The local value; `None` if the row was deleted.
     Here(Option<T>),
-    /// It was never written.
-    Beneath,
+    /// The row was never written locally.
+    Unwritten,
 }
 
 impl StateView {
     /// An account, where there is an origin.
     pub(crate) fn account_over(
         &self,
-        origin: &dyn Origin,
+        origin: &dyn RemoteState,
         address: &Address,
         cursor: Option<&HistoryCursor<'_>>,
     ) -> Result<Option<Account>, StateError> {
         let history = account_history(address);
         match self.known(Family::Account, address.as_slice(), history, cursor, read_account)? {
             Known::Here(account) => Ok(account),
-            Known::Beneath => origin.account(address),
+            Known::Unwritten => origin.account(address),
         }
     }
 
     /// A slot, where there is an origin.
     pub(crate) fn slot_over(
         &self,
-        origin: &dyn Origin,
+        origin: &dyn RemoteState,
         address: &Address,
         slot: &U256,
         cursor: Option<&HistoryCursor<'_>>,
@@ -66,7 +66,7 @@ impl StateView {
         let read = |_: &[u8]| Ok(());
         match self.known(Family::Legacy, &key, legacy_history(&key), cursor, read)? {
             Known::Here(Some(())) => Ok(U256::ZERO),
-            Known::Here(None) | Known::Beneath => origin.storage(address, slot),
+            Known::Here(None) | Known::Unwritten => origin.storage(address, slot),
         }
     }
 
@@ -93,7 +93,7 @@ impl StateView {
             Some(cursor) => cursor.find(&key, read)?,
             None => HistoryCursor::new(&core.db).find(&key, read)?,
         };
-        self.checked(found.map_or(Known::Beneath, Known::Here))
+        self.checked(found.map_or(Known::Unwritten, Known::Here))
     }
 }
 

@@ -91,7 +91,7 @@ impl Drop for Pruner {
     }
 }
 
-/// What was pruned since the last line of the log.
+/// Pruned rows that are not in the log yet.
 struct Unreported {
     from: Height,
     rows: u64,

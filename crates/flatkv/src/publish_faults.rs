@@ -4,9 +4,9 @@
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Options, Snapshot,
     files::sync_tree,
-    intent::{Intent, Moves, NEW_DATABASE, Place, Replaced, finish_files},
+    intent::{Intent, Moves, NEW_DATABASE, Replaced, StorePath, finish_files},
     open::ROCKS_DIR,
-    snapshot::{folder, list, settle},
+    snapshot::{folder, list, remove_unfinished},
 };
 use alloy_primitives::B256;
 use hearth_disk::{
@@ -82,7 +82,8 @@ fn snapshots(ignored: Option<Call>) -> u64 {
             let done = replace_snapshot(&disk, &first);
             died |= disk.is_dead();
             let disk = if seed == 0 { disk.kill() } else { disk.power_cut(seed) };
-            let opened = settle(&disk, Path::new(SNAPSHOTS)).and_then(|()| list(&disk, Path::new(SNAPSHOTS)));
+            let opened = remove_unfinished(&disk, Path::new(SNAPSHOTS))
+                .and_then(|()| list(&disk, Path::new(SNAPSHOTS)));
             let found = opened.unwrap_or_default();
             let numbers: Vec<_> = found.iter().map(|snapshot| snapshot.wal_sequence).collect();
             let right = match done {
@@ -116,11 +117,11 @@ fn syncs_of_snapshots_that_do_nothing_are_found_out() {
 fn replace_database(options: &Options) -> bool {
     let disk = &*options.disk;
     let new = options.dir.join(NEW_DATABASE);
-    let place = |name: &str| Place::State(name.to_owned());
+    let place = |name: &str| StorePath::State(name.to_owned());
     let replaced = vec![Replaced {
         new: place(NEW_DATABASE),
         at: place(ROCKS_DIR),
-        aside: Place::Beside("state.bad-1".to_owned()),
+        aside: StorePath::Beside("state.bad-1".to_owned()),
     }];
     let moves = Moves { replaced, ..Moves::default() };
     let made = database(disk, &new, 2).and_then(|()| sync_tree(disk, &new));

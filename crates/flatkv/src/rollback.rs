@@ -9,7 +9,7 @@ use crate::{
     db::{Db, Family},
     error::corrupt,
     files::{clone_database, remove_tree, sync_tree},
-    intent::{self, Intent, Moves, NEW_DATABASE, OLD_DATABASE, Place, Replaced},
+    intent::{self, Intent, Moves, NEW_DATABASE, OLD_DATABASE, Replaced, StorePath},
     list_snapshots,
     open::{LOCK_FILE, ROCKS_DIR, replay_to},
     rows::meta,
@@ -30,15 +30,20 @@ pub enum RollbackSource {
 }
 
 impl FlatKv {
-    /// How the store can be taken back to a height; `anew`: through a snapshot even where history
-    /// would do, for a store whose rows are in doubt. Changes nothing.
+    /// How the store can be taken back to a height; `from_snapshot`: through a snapshot even where
+    /// history would do, for a store whose rows are in doubt. Changes nothing.
     ///
     /// # Errors
     /// [`FlatKvError::Unreachable`] names the heights that are available.
-    pub fn reach(&self, options: &Options, to: Height, anew: bool) -> Result<RollbackSource, FlatKvError> {
+    pub fn rollback_source(
+        &self,
+        options: &Options,
+        to: Height,
+        from_snapshot: bool,
+    ) -> Result<RollbackSource, FlatKvError> {
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
-        if !anew && (oldest..=head.height).contains(&to) {
+        if !from_snapshot && (oldest..=head.height).contains(&to) {
             return Ok(RollbackSource::History);
         }
         let snapshots = list_snapshots(options)?;
@@ -62,8 +67,8 @@ impl FlatKv {
 }
 
 /// Takes a home's store back to a height, where no node has it open. Check every store first.
-/// Snapshots above the height go; where there were any, one of the height is taken. `anew`: see
-/// [`FlatKv::reach`].
+/// Snapshots above the height go; where there were any, one of the height is taken.
+/// `from_snapshot`: see [`FlatKv::rollback_source`].
 ///
 /// # Errors
 /// [`FlatKvError::Unreachable`] before anything is changed; [`FlatKvError::Locked`]; after any
@@ -72,20 +77,20 @@ pub fn roll_back(
     options: &Options,
     tables: &Arc<dyn JoinedTables>,
     to: Height,
-    anew: bool,
+    from_snapshot: bool,
 ) -> Result<Head, FlatKvError> {
     let metrics = FlatkvMetrics::new(&options.metrics);
-    metrics.rollback.measure(|| roll_back_unmeasured(options, tables, to, anew))
+    metrics.rollback.measure(|| roll_back_unmeasured(options, tables, to, from_snapshot))
 }
 
 fn roll_back_unmeasured(
     options: &Options,
     tables: &Arc<dyn JoinedTables>,
     to: Height,
-    anew: bool,
+    from_snapshot: bool,
 ) -> Result<Head, FlatKvError> {
     let kv = FlatKv::open(options.clone(), tables.clone())?;
-    match kv.reach(options, to, anew)? {
+    match kv.rollback_source(options, to, from_snapshot)? {
         RollbackSource::History => {
             kv.roll_back(options, to)?;
             kv.close()?;
@@ -146,7 +151,7 @@ fn prepare(options: &Options, snapshot: &Snapshot, to: Height) -> Result<Moves, 
     db.flush(true)?;
     drop(db);
     sync_tree(&*options.disk, &new)?;
-    let place = |name: &str| Place::State(name.to_owned());
+    let place = |name: &str| StorePath::State(name.to_owned());
     Ok(Moves {
         replaced: vec![Replaced {
             new: place(NEW_DATABASE),

@@ -94,8 +94,8 @@ pub(crate) fn storage_history(address: &Address) -> Vec<u8> {
     [&[STORAGE], address.as_slice()].concat()
 }
 
-/// What every history row of a row of the data DB `legacy` begins with. The length of the key
-/// stands before it, so that no other key's history lies between this one's.
+/// Prefix of all history rows of one row of the data DB `legacy`. It starts with the length of the
+/// key, so that the history rows of other keys are never between them.
 pub(crate) fn legacy_history(key: &[u8]) -> Vec<u8> {
     [&[LEGACY], (key.len() as u32).to_be_bytes().as_slice(), key].concat()
 }

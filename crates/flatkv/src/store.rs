@@ -1,4 +1,4 @@
-//! The store: opening, the head, what others read from it.
+//! The state store: opening, the head, and the operations for readers.
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, ParentView, RowWrite, StateView,
@@ -17,7 +17,7 @@ use crate::{
 };
 use hearth_disk::{Disk, Lock, RealDisk};
 use hearth_metrics::FlatkvMetrics;
-use hearth_primitives::{Changeset, Height, Origin, StateError};
+use hearth_primitives::{Changeset, Height, RemoteState, StateError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::path::PathBuf;
 use std::{
@@ -77,7 +77,7 @@ pub(crate) struct Core {
     pub(crate) _lock: Option<Lock>,
     pub(crate) snapshots: Snapshots,
     /// What lies beneath rows that were never written here.
-    pub(crate) origin: Option<Arc<dyn Origin>>,
+    pub(crate) origin: Option<Arc<dyn RemoteState>>,
     /// The thread that writes the batch of the head, or wrote it.
     pub(crate) applier: Mutex<Option<JoinHandle<()>>>,
 }
@@ -154,7 +154,7 @@ impl FlatKv {
     }
 
     /// What lies beneath this store, where its home began as a fork.
-    pub fn origin(&self) -> Option<&Arc<dyn Origin>> {
+    pub fn origin(&self) -> Option<&Arc<dyn RemoteState>> {
         self.core.origin.as_ref()
     }
 
@@ -229,7 +229,7 @@ impl FlatKv {
 
     /// Bounds block cache and code cache to a part of their shares of the memory budget: `part` of
     /// `whole`.
-    pub fn share_caches(&self, part: usize, whole: usize) {
+    pub fn set_cache_fraction(&self, part: usize, whole: usize) {
         let codes = self.core.db.share_cache(part, whole);
         self.core.codes.set_limit(codes);
     }

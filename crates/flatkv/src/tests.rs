@@ -81,7 +81,7 @@ fn a_manifest_whose_name_was_lost_leaves_the_one_before_it() {
     let now = fs::read_to_string(&current).unwrap();
     assert!(now != before && database.join(now.trim_end()).exists(), "{now}");
 
-    // One that is newer than what CURRENT names is no work of such a cut.
+    // A manifest that is newer than the one in CURRENT cannot result from a torn write.
     fs::write(&current, "MANIFEST-000001\n").unwrap();
     assert!(open(dir.path(), CommitmentKind::Mpt).is_err());
     fs::write(&current, now).unwrap();
@@ -98,7 +98,7 @@ fn a_manifest_that_rocksdb_would_read_for_ever_is_refused() {
     let database = dir.path().join("state/db");
     let manifest = database.join(fs::read_to_string(database.join("CURRENT")).unwrap().trim_end());
     let mut bytes = fs::read(&manifest).unwrap();
-    // The kind of the first record: from whole to whole in a file that is used again.
+    // The type of the first record: changed from a full record to a full record of a recycled file.
     assert_eq!(bytes[6], 1);
     bytes[6] = 5;
     fs::write(&manifest, &bytes).unwrap();

@@ -3,7 +3,7 @@
 use alloy_primitives::B256;
 use hearth_disk::{Disk, RealDisk, TransientDisk};
 use hearth_metrics::Registry;
-use hearth_primitives::{Changeset, Height, Origin, StateError};
+use hearth_primitives::{Changeset, Height, RemoteState, StateError};
 use hearth_trie::TrieUpdate;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -54,7 +54,7 @@ pub struct Options {
     /// snapshot of the metrics.
     pub kvdb_metrics: bool,
     /// What lies beneath rows that were never written here, for a home that began as a fork.
-    pub origin: Option<Arc<dyn Origin>>,
+    pub origin: Option<Arc<dyn RemoteState>>,
 }
 
 impl Options {
@@ -93,7 +93,7 @@ pub enum CommitmentKind {
     Mpt,
     /// The BLAKE3 checksum of a lattice hash over the latest rows.
     LtHash,
-    /// Zero: the state is partial, so nothing commits to it.
+    /// No commitment; the root is zero. Used for partial states.
     None,
 }
 
@@ -181,22 +181,22 @@ pub struct Commit<'a> {
     pub positions: Vec<u64>,
 }
 
-/// The append-only tables that are written before the WAL and cut with it (blocks, receipts).
+/// The append-only tables that are written before the WAL and truncated with it (blocks, receipts).
 pub trait JoinedTables: Send + Sync {
     /// Whether a whole record ends at each position. Position 0 verifies always.
     fn verify(&self, positions: &[u64]) -> bool;
 
-    /// Drops everything behind the positions. Missing entries count as 0.
-    fn cut(&self, positions: &[u64]) -> Result<(), StateError>;
+    /// Truncates the tables to these positions, in bytes. Missing entries count as 0.
+    fn truncate(&self, positions: &[u64]) -> Result<(), StateError>;
 
-    /// Brings everything that was appended to the disk.
+    /// Syncs all appended data to the disk.
     fn sync(&self) -> Result<(), StateError>;
 
     /// End positions of the tables, in bytes.
     fn positions(&self) -> Vec<u64>;
 
-    /// Whether what the tables hold is what this store joined to them; not so while a store is made
-    /// again from them.
+    /// Whether the contents of the tables match this store. False while the store is rebuilt from
+    /// the tables.
     #[doc(hidden)]
     fn are_its_own(&self) -> bool {
         true
@@ -212,7 +212,7 @@ impl JoinedTables for NoTables {
         true
     }
 
-    fn cut(&self, _: &[u64]) -> Result<(), StateError> {
+    fn truncate(&self, _: &[u64]) -> Result<(), StateError> {
         Ok(())
     }
 

@@ -37,7 +37,7 @@ pub struct StateView {
     cell: Arc<Cell>,
 }
 
-/// What all views at one height share.
+/// State that all views at one height share.
 pub(crate) struct Cell {
     height: Height,
     unwound: AtomicBool,

@@ -206,7 +206,7 @@ pub struct Workers {
     pub read: WorkerConfig,
     /// Long work: calls, gas estimates, log searches, traces, sent transactions.
     pub heavy: WorkerConfig,
-    /// Traces that run on those threads at the same time; 0 for as many as there are threads.
+    /// Maximum number of traces that run on these threads at the same time; 0 sets no limit.
     pub traces: usize,
     /// Calls and estimates that do; 0 for as many as there are threads.
     pub simulations: usize,

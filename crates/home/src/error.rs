@@ -364,7 +364,7 @@ pub enum NodeError {
         /// Where the damage is.
         why: String,
     },
-    /// Stores contradict each other, or are not open; the message names no path.
+    /// The stores are inconsistent or not open. The message contains no path.
     #[error("store: {message}")]
     Store {
         /// Which store and why.

@@ -37,4 +37,4 @@ pub use open::{chain_error, chain_options, init_home};
 pub use pending::{PendingBlock, Site, TARGET_GAS_LIMIT};
 pub use reference::{BlockNumber, BlockRef};
 pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};
-pub use trace_origin::TraceOrigin;
+pub use trace_origin::TraceSourceKind;

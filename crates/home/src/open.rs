@@ -12,7 +12,7 @@ use hearth_evm::BlockError;
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_ledger::LedgerError;
 use hearth_metrics::Registry;
-use hearth_primitives::{Height, Origin};
+use hearth_primitives::{Height, RemoteState};
 use std::{path::Path, sync::Arc};
 
 /// Writes a genesis into a home that holds nothing yet.
@@ -107,7 +107,7 @@ fn open_dev(config: &NodeConfig, genesis: &str, options: &ChainOptions) -> Resul
 }
 
 /// Who answers for the origin's state.
-fn origin(home: &Path, config: &ForkConfig, block: &ForkBlock) -> Option<Arc<dyn Origin>> {
+fn origin(home: &Path, config: &ForkConfig, block: &ForkBlock) -> Option<Arc<dyn RemoteState>> {
     let OriginFetcher(fetch) = config.fetch.clone()?;
     Some(Arc::new(ForkOrigin::new(home, config, fetch, block.clone())))
 }

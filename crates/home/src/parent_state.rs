@@ -1,7 +1,7 @@
 //! States that blocks are executed on.
 
 use crate::{Home, NodeError};
-use hearth_chain::Over;
+use hearth_chain::OverlayState;
 use hearth_primitives::{Header, StateReader};
 
 impl Home {
@@ -16,7 +16,7 @@ impl Home {
             // A view that was not unwound until now is of the chain that the edits are of.
             let edits = chain.edits_after(header.number.saturating_sub(1))?;
             return Ok(match edits {
-                Some(edits) => Box::new(Over::new(Box::new(view), edits)),
+                Some(edits) => Box::new(OverlayState::new(Box::new(view), edits)),
                 None => Box::new(view),
             });
         }

@@ -4,7 +4,7 @@
 mod chunk;
 mod pull;
 
-use crate::{NodeError, TraceOrigin, workers};
+use crate::{NodeError, TraceSourceKind, workers};
 use chunk::Chunk;
 use hearth_tracers::{Sink, SinkClosed};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -51,7 +51,7 @@ struct State {
     cancelled: bool,
     waiter: Option<Waiter>,
     /// What the answer was made from, where that is of interest; known before its first byte.
-    origin: Option<TraceOrigin>,
+    origin: Option<TraceSourceKind>,
     /// Bytes of the whole stream if it is one gzip member with its envelope; known before the first
     /// byte.
     packed_bytes: Option<u64>,
@@ -147,7 +147,7 @@ impl Channel {
         if pull.is_some() {
             state.end.get_or_insert(Err(NodeError::Cancelled));
         }
-        tell(state);
+        wake_reader(state);
         drop(pull);
         self.readable.notify_all();
         self.writable.notify_all();
@@ -214,7 +214,7 @@ impl ByteStream {
 
     /// The source of the trace. Known once a byte is available; `None` if the answer is no trace of
     /// a block.
-    pub fn origin(&self) -> Option<TraceOrigin> {
+    pub fn origin(&self) -> Option<TraceSourceKind> {
         self.channel.state.lock().origin
     }
 
@@ -313,7 +313,7 @@ impl ByteSender {
     }
 
     /// Says what the answer is made from. To be called before the first byte.
-    pub fn set_origin(&mut self, origin: TraceOrigin) {
+    pub fn set_origin(&mut self, origin: TraceSourceKind) {
         self.channel.state.lock().origin = Some(origin);
     }
 
@@ -378,7 +378,7 @@ impl ByteSender {
         }
         state.chunks.push_back(Chunk::Owned(chunk));
         self.buffer = state.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES));
-        tell(state);
+        wake_reader(state);
         self.channel.readable.notify_one();
         Ok(())
     }
@@ -391,13 +391,13 @@ impl ByteSender {
             state.chunks.clear();
         }
         state.end = Some(end);
-        tell(state);
+        wake_reader(state);
         self.channel.readable.notify_all();
     }
 }
 
-/// Wakes the reader if it is waiting.
-fn tell(mut state: MutexGuard<'_, State>) {
+/// Wakes the reader if it waits for a chunk.
+fn wake_reader(mut state: MutexGuard<'_, State>) {
     if state.waiter.is_none() {
         return;
     }

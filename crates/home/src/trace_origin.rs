@@ -2,7 +2,7 @@
 
 /// What a trace was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TraceOrigin {
+pub enum TraceSourceKind {
     /// It was computed ahead of requests.
     Baked,
     /// The block's capsule: values at its start and write sets.
@@ -11,7 +11,7 @@ pub enum TraceOrigin {
     History,
 }
 
-impl TraceOrigin {
+impl TraceSourceKind {
     /// Its name, as answers carry it.
     pub fn name(self) -> &'static str {
         match self {

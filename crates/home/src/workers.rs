@@ -10,7 +10,7 @@ use hearth_metrics::Gauge;
 use hearth_primitives::FairQueue;
 use hearth_tracers::Cancel;
 use parking_lot::{Condvar, Mutex};
-use slots::{Place, Slots};
+use slots::{JobSlot, Slots};
 use std::{
     cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -115,7 +115,7 @@ impl Queue {
 
     /// Takes the next job in turn whose kind may have one more thread and whose client may have one
     /// more slot.
-    fn take(&mut self) -> Option<(Place, Job)> {
+    fn take(&mut self) -> Option<(JobSlot, Job)> {
         for kind in (self.next..KINDS).chain(0..self.next) {
             if self.slots.has_room(kind)
                 && let Some(taken) = self.take_kind(kind, false)
@@ -129,7 +129,7 @@ impl Queue {
 
     /// The next trace for a thread of low priority. Once the pool closes, the remaining threads run
     /// what is left.
-    fn take_low(&mut self) -> Option<(Place, Job)> {
+    fn take_low(&mut self) -> Option<(JobSlot, Job)> {
         if self.closed || self.slots.has_low_room() {
             self.take_kind(Kind::Trace as usize, true)
         } else {
@@ -137,10 +137,10 @@ impl Queue {
         }
     }
 
-    fn take_kind(&mut self, kind: usize, low: bool) -> Option<(Place, Job)> {
+    fn take_kind(&mut self, kind: usize, low: bool) -> Option<(JobSlot, Job)> {
         let slots = &self.slots;
         let (client, waiting) = self.lines[kind].pop_of(|client| slots.may_run(client, kind))?;
-        let place = Place { client, kind, low };
+        let place = JobSlot { client, kind, low };
         self.slots.begin(&place);
         Some((place, waiting.job))
     }
@@ -369,11 +369,11 @@ thread_local! {
     /// Gives the slot of this thread's job to another one, until the returned value is dropped.
     /// `None` if this is no thread of a pool, or as many jobs are parked as may be: the job keeps
     /// its slot. Waits for the lock of the pool only.
-    static CURRENT: RefCell<Option<(Arc<Shared>, Place)>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<(Arc<Shared>, JobSlot)>> = const { RefCell::new(None) };
 }
 
 /// A job that waits without a slot; dropped, it has its slot again.
-pub struct Parked(Arc<Shared>, Place);
+pub struct Parked(Arc<Shared>, JobSlot);
 
 /// Gives the slot of this thread's job to another one, until the returned value is dropped. `None`
 /// if this is no thread of a pool, or as many jobs are parked as may be: the job keeps its slot.
@@ -404,7 +404,7 @@ impl Drop for Parked {
 }
 
 /// Runs jobs until the pool is closed and nothing is left that may run.
-fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) -> Option<(Place, Job)>) {
+fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) -> Option<(JobSlot, Job)>) {
     if nice != 0 {
         hearth_bake::lower_priority(nice);
     }

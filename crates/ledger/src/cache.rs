@@ -49,7 +49,7 @@ impl<T> Cache<T> {
     }
 
     /// Bounds it to `part` of `whole` of its bytes, from now on.
-    pub fn share(&self, part: usize, whole: usize) {
+    pub fn set_capacity_fraction(&self, part: usize, whole: usize) {
         let inner = &mut *self.inner.lock();
         inner.max_bytes = self.whole_bytes / whole * part;
         inner.trim(self.max_count);
@@ -131,12 +131,12 @@ mod tests {
         let fill = || (0..16).for_each(|n| cache.put(key(n), Arc::new(n), 10));
         fill();
         assert_eq!(cache.size(), (16, 160));
-        cache.share(2, 16);
+        cache.set_capacity_fraction(2, 16);
         assert_eq!(cache.size(), (2, 20));
         assert_eq!(cache.get(&key(15)).as_deref(), Some(&15));
         fill();
         assert_eq!(cache.size(), (2, 20));
-        cache.share(16, 16);
+        cache.set_capacity_fraction(16, 16);
         fill();
         assert_eq!(cache.size(), (16, 160));
     }

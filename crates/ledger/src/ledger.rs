@@ -148,11 +148,11 @@ impl Ledger {
 
     /// Bounds what is kept in memory, decoded and as it lies in the tables, to `part` of `whole` of
     /// its bounds, from now on.
-    pub fn share_caches(&self, part: usize, whole: usize) {
-        self.blocks.share(part, whole);
-        self.receipts.share(part, whole);
-        self.senders.share(part, whole);
-        self.tables.share_caches(part, whole);
+    pub fn set_cache_fraction(&self, part: usize, whole: usize) {
+        self.blocks.set_capacity_fraction(part, whole);
+        self.receipts.set_capacity_fraction(part, whole);
+        self.senders.set_capacity_fraction(part, whole);
+        self.tables.set_cache_fraction(part, whole);
     }
 
     pub(crate) fn log_merger(&self) -> &Merger {

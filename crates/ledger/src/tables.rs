@@ -112,8 +112,8 @@ impl LedgerTables {
     }
 
     /// Bounds what is kept in memory to `part` of `whole` of what the settings allow.
-    pub(crate) fn share_caches(&self, part: usize, whole: usize) {
-        self.store.share_caches(part, whole);
+    pub(crate) fn set_cache_fraction(&self, part: usize, whole: usize) {
+        self.store.set_cache_fraction(part, whole);
     }
 
     /// Writes appended records to the operating system: from then on they survive the death of the
@@ -140,13 +140,13 @@ impl JoinedTables for LedgerTables {
             && self.all().enumerate().all(|(i, t)| t.verify(at(i)).unwrap_or(false))
     }
 
-    fn cut(&self, positions: &[u64]) -> Result<(), StateError> {
+    fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {
         let tables = self.all().count();
         if positions.len() > tables {
             return Err(StateError::Store(format!("{} positions for {tables} tables", positions.len())));
         }
         let at = |i: usize| positions.get(i).copied().unwrap_or(0);
-        self.all().enumerate().try_for_each(|(i, t)| t.cut(at(i))).map_err(store)
+        self.all().enumerate().try_for_each(|(i, t)| t.truncate(at(i))).map_err(store)
     }
 
     fn sync(&self) -> Result<(), StateError> {

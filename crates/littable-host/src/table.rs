@@ -146,8 +146,8 @@ impl ScriptTable {
     ///
     /// # Errors
     /// [`ScriptError::Closed`]; those of littable.
-    pub fn cut(&self, position: u64) -> Result<(), ScriptError> {
-        Ok(self.open()?.cut(position)?)
+    pub fn truncate(&self, position: u64) -> Result<(), ScriptError> {
+        Ok(self.open()?.truncate(position)?)
     }
 
     /// Where the last group ends.

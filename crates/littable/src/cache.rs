@@ -68,7 +68,7 @@ impl Cache {
     }
 
     /// Bounds the cache to `part` of `whole` of what it was made with, from now on.
-    pub fn share(&self, part: usize, whole: usize) {
+    pub fn set_capacity_fraction(&self, part: usize, whole: usize) {
         let bytes = self.whole_bytes / whole * part;
         self.part_bytes.store(bytes, Relaxed);
         for part in &self.parts {
@@ -226,11 +226,11 @@ mod tests {
         let whole = PARTS * (1000 + ENTRY_BYTES) * 16;
         fill();
         assert!(bytes() > whole / 10 * 9 && bytes() <= whole, "{}", bytes());
-        cache.share(1, 16);
+        cache.set_capacity_fraction(1, 16);
         assert!(bytes() <= whole / 16, "{}", bytes());
         fill();
         assert!(bytes() <= whole / 16 && bytes() > 0, "{}", bytes());
-        cache.share(16, 16);
+        cache.set_capacity_fraction(16, 16);
         fill();
         assert!(bytes() > whole / 10 * 9 && bytes() <= whole, "{}", bytes());
     }

@@ -7,7 +7,7 @@ use crate::format::{
 };
 use crate::manifest::Manifest;
 use crate::pages::Page;
-use crate::run::{Covered, PAGE_BYTES, RunTail};
+use crate::run::{CoveredSegment, PAGE_BYTES, RunTail};
 use crate::state::{Cutting, State};
 use crate::{Compression, Keys, doc};
 
@@ -76,7 +76,7 @@ impl Decoder {
             }
             Self::Footer => summary.encode_footer(SEED).to_vec(),
             Self::IndexTail => {
-                let mut tail = RunTail::new(vec![Covered { header, summary }], 100);
+                let mut tail = RunTail::new(vec![CoveredSegment { header, summary }], 100);
                 tail.fences = vec![[1; 12], [2; 12]];
                 tail.last_id = Some([9; 12]);
                 tail.encode()

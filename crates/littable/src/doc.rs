@@ -55,7 +55,7 @@ pub(crate) fn replace_with(
         file.sync_data()
     });
     if let Err(error) = made {
-        // What is left is removed at the next attempt or open.
+        // A remaining temporary file is removed by the next attempt or at the next open.
         let _ = disk.remove_file(&temporary);
         return Err(LittError::io(&temporary)(error));
     }

@@ -2,7 +2,7 @@
 
 use crate::LittError;
 use crate::format::{SEGMENT_HEADER, position};
-use crate::keys::{NO_NUMBER, Place};
+use crate::keys::{KeyLocation, NO_NUMBER};
 use crate::lease::Held;
 use crate::scan::{At, Found, Scanner};
 use crate::segment::{OpenSegment, Segment, WithTail};
@@ -104,7 +104,7 @@ impl Table {
     fn iterate(
         self: &Arc<Self>,
         direction: Direction,
-        from: Option<(u8, u32, Place)>,
+        from: Option<(u8, u32, KeyLocation)>,
     ) -> Result<TableIter, LittError> {
         // What the disk does not take, because it is full, is read from memory.
         let _ = self.drain();
@@ -148,7 +148,7 @@ impl Table {
 
 impl TableIter {
     /// Goes to the record that holds a place.
-    fn start_at(&mut self, shard: u8, index: u32, place: &Place) -> Result<(), LittError> {
+    fn start_at(&mut self, shard: u8, index: u32, place: &KeyLocation) -> Result<(), LittError> {
         let lane = usize::from(shard);
         while let Some((next, ..)) = self.lanes[lane].segments.last() {
             if *next == index {

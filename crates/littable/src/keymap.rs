@@ -1,6 +1,6 @@
 //! Keys of a segment that is not sealed.
 
-use crate::keys::{Id, Place, Spread};
+use crate::keys::{Id, KeyLocation, Spread};
 use crate::pages::Budget;
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Where the keys of a segment are, in memory that counts against the bound for indexes.
 #[derive(Debug)]
 pub(crate) struct KeyMap {
-    map: HashMap<Id, Place, Spread>,
+    map: HashMap<Id, KeyLocation, Spread>,
     memory: usize,
     budget: Arc<Budget>,
 }
@@ -19,7 +19,7 @@ impl KeyMap {
         Self { map: HashMap::default(), memory: 0, budget }
     }
 
-    pub fn insert(&mut self, id: Id, place: Place) {
+    pub fn insert(&mut self, id: Id, place: KeyLocation) {
         self.map.insert(id, place);
         let memory = self.bytes();
         if memory > self.memory {
@@ -32,7 +32,7 @@ impl KeyMap {
     fn bytes(&self) -> usize {
         match self.map.capacity() {
             0 => 0,
-            capacity => (capacity * 8 / 7).next_power_of_two() * (size_of::<(Id, Place)>() + 1),
+            capacity => (capacity * 8 / 7).next_power_of_two() * (size_of::<(Id, KeyLocation)>() + 1),
         }
     }
 
@@ -43,7 +43,7 @@ impl KeyMap {
 }
 
 impl Deref for KeyMap {
-    type Target = HashMap<Id, Place, Spread>;
+    type Target = HashMap<Id, KeyLocation, Spread>;
 
     fn deref(&self) -> &Self::Target {
         &self.map
@@ -52,7 +52,7 @@ impl Deref for KeyMap {
 
 impl Drop for KeyMap {
     fn drop(&mut self) {
-        self.budget.give_back(self.memory);
+        self.budget.release(self.memory);
     }
 }
 
@@ -65,10 +65,10 @@ mod tests {
     fn memory_is_charged_and_given_back() {
         let budget = Arc::new(Budget::new(0));
         let mut map = KeyMap::new(budget.clone());
-        let place = Place { offset: 0, span: 0, skip: 0, len: 0, number: NO_NUMBER, raw: true };
+        let place = KeyLocation { offset: 0, span: 0, skip: 0, len: 0, number: NO_NUMBER, raw: true };
         (0..1000_u32).for_each(|n| map.insert([n.to_be_bytes(); 3].concat().try_into().unwrap(), place));
         assert_eq!(budget.memory(), map.memory());
-        let entry = size_of::<(Id, Place)>();
+        let entry = size_of::<(Id, KeyLocation)>();
         assert!((1000 * entry..4000 * entry).contains(&map.memory()), "{}", map.memory());
         drop(map);
         assert_eq!(budget.memory(), 0);

@@ -30,7 +30,7 @@ pub(crate) fn id_of(kind: Keys, secret: &[u8; 32], key: &[u8]) -> Id {
 /// Where the bytes of a key lie in a segment: the frames that cover them, and the part of those
 /// that is theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct KeyLocation {
     /// Offset of the first frame.
     pub offset: u32,
     /// Bytes of all frames that cover the range, with their headers.

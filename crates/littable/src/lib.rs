@@ -26,7 +26,6 @@
 mod cache;
 mod codec;
 mod ctx;
-mod cut;
 #[cfg(feature = "failpoints")]
 pub mod decoders;
 mod doc;
@@ -60,6 +59,7 @@ mod shard;
 mod state;
 mod store;
 mod table;
+mod truncate;
 mod upkeep;
 mod value;
 mod write;

@@ -211,7 +211,7 @@ impl Budget {
 
     /// Bounds the pages to `part` of `whole` of the limit, from now on. Filters, fences and keys
     /// stay: look-ups need them.
-    pub fn share(&self, part: usize, whole: usize) {
+    pub fn set_capacity_fraction(&self, part: usize, whole: usize) {
         self.pages_limit.store(self.limit / whole * part, Relaxed);
         while self.pages.load(Relaxed) * PAGE_WEIGHT > self.pages_limit.load(Relaxed) {
             if !self.let_one_go() {
@@ -240,7 +240,7 @@ impl Budget {
         while bytes > 0 && self.memory() > self.limit && self.let_one_go() {}
     }
 
-    pub fn give_back(&self, bytes: usize) {
+    pub fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Relaxed);
     }
 
@@ -299,7 +299,7 @@ mod tests {
         assert!(budget.memory() <= 100 * PAGE_WEIGHT && kept(&pages) == 30);
         assert!(budget.fits(30 * PAGE_WEIGHT, 0) && !budget.fits(31 * PAGE_WEIGHT, 0));
         assert!(budget.fits(31 * PAGE_WEIGHT, PAGE_WEIGHT));
-        budget.give_back(70 * PAGE_WEIGHT);
+        budget.release(70 * PAGE_WEIGHT);
         let others = Pages::new(1000, budget.clone());
         others.keep(5, page());
         budget.forget(&pages);
@@ -322,12 +322,12 @@ mod tests {
         let fill = || (0..1000).for_each(|number| pages.keep(number, page()));
         fill();
         assert_eq!(budget.memory(), 160 * PAGE_WEIGHT);
-        budget.share(1, 16);
+        budget.set_capacity_fraction(1, 16);
         assert_eq!(budget.memory(), 10 * PAGE_WEIGHT);
         fill();
         assert_eq!(budget.memory(), 10 * PAGE_WEIGHT);
         assert!(budget.fits(150 * PAGE_WEIGHT, 0), "what look-ups need has its room all the same");
-        budget.share(16, 16);
+        budget.set_capacity_fraction(16, 16);
         fill();
         assert_eq!(budget.memory(), 160 * PAGE_WEIGHT);
     }

@@ -20,7 +20,7 @@
 use crate::LittError;
 use crate::format::{FRAME_BYTES, FRAME_HEADER, SegmentHeader, Summary, be32, be64, mix, take};
 use crate::handles::{Handles, next_uid};
-use crate::keys::{Id, NO_NUMBER, Place};
+use crate::keys::{Id, KeyLocation, NO_NUMBER};
 use crate::pages::{Budget, Page, Pages, SLOT_BYTES};
 use hearth_disk::Disk;
 use std::path::{Path, PathBuf};
@@ -45,9 +45,9 @@ pub(crate) const BIT_EXTENDED: u16 = 1 << 15;
 pub(crate) const BIT_NUMBER: u16 = 1 << 14;
 pub(crate) const BIT_RAW: u32 = 1 << 31;
 
-/// A segment as a run knows it.
+/// The part of a segment that a run indexes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Covered {
+pub(crate) struct CoveredSegment {
     pub header: SegmentHeader,
     pub summary: Summary,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Covered {
 pub(crate) struct Entry {
     pub id: Id,
     pub segment: u32,
-    pub place: Place,
+    pub place: KeyLocation,
 }
 
 /// An open run.
@@ -68,7 +68,7 @@ pub(crate) struct Run {
     pub first: u32,
     pub last: u32,
     /// The segments that it covers, ascending.
-    pub covered: Vec<Covered>,
+    pub covered: Vec<CoveredSegment>,
     pub entries: u64,
     pub file_bytes: u64,
     /// Cuts of the table before it was made.
@@ -88,7 +88,7 @@ pub(crate) struct Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.budget.give_back(self.memory);
+        self.budget.release(self.memory);
         self.budget.forget(&self.kept);
     }
 }
@@ -107,7 +107,7 @@ pub(crate) fn parse_run_name(name: &str) -> Option<(u8, u32, u32)> {
 }
 
 impl Run {
-    pub fn summary_of(&self, segment: u32) -> Option<&Covered> {
+    pub fn summary_of(&self, segment: u32) -> Option<&CoveredSegment> {
         let at = self.covered.binary_search_by_key(&segment, |c| c.header.index).ok()?;
         Some(&self.covered[at])
     }
@@ -218,7 +218,7 @@ impl Run {
             0 => (0, raw_len(span)),
             _ => (be32(take(at, 4)?), be32(take(at, 4)?)),
         };
-        Some(Entry { id, segment, place: Place { offset, span, skip, len, number, raw } })
+        Some(Entry { id, segment, place: KeyLocation { offset, span, skip, len, number, raw } })
     }
 
     /// Opens a run; `Ok(None)` where the file is damaged or of another time: it is made again from
@@ -274,7 +274,7 @@ pub(crate) struct Block([u64; BLOCK_WORDS]);
 
 /// What stands in a run's tail.
 pub(crate) struct RunTail {
-    pub covered: Vec<Covered>,
+    pub covered: Vec<CoveredSegment>,
     pub fences: Vec<Id>,
     pub filter: Vec<Block>,
     pub last_id: Option<Id>,
@@ -282,7 +282,7 @@ pub(crate) struct RunTail {
 
 impl RunTail {
     /// That of a run which is to have so many keys at most.
-    pub fn new(covered: Vec<Covered>, keys: u64) -> Self {
+    pub fn new(covered: Vec<CoveredSegment>, keys: u64) -> Self {
         let blocks = (keys * FILTER_BITS).div_ceil(BLOCK_BYTES as u64 * 8).max(1);
         Self { covered, fences: Vec::new(), filter: vec![Block::default(); blocks as usize], last_id: None }
     }
@@ -291,7 +291,7 @@ impl RunTail {
         let mut out =
             Vec::with_capacity(self.filter.len() * BLOCK_BYTES + self.fences.len() * size_of::<Id>());
         out.extend_from_slice(&(self.covered.len() as u32).to_be_bytes());
-        for Covered { header, summary } in &self.covered {
+        for CoveredSegment { header, summary } in &self.covered {
             out.extend_from_slice(&header.index.to_be_bytes());
             out.extend_from_slice(&header.salt);
             out.extend_from_slice(&header.dictionary.to_be_bytes());
@@ -315,7 +315,8 @@ impl RunTail {
             let salt = take(at, 16)?.try_into().ok()?;
             let dictionary = be32(take(at, 4)?);
             let summary = Summary::decode(take(at, Summary::ENCODED)?);
-            covered.push(Covered { header: SegmentHeader { shard, index, salt, dictionary }, summary });
+            covered
+                .push(CoveredSegment { header: SegmentHeader { shard, index, salt, dictionary }, summary });
         }
         let pages = be32(take(at, 4)?) as usize;
         let fences = take(at, pages.checked_mul(size_of::<Id>())?)?;
@@ -333,7 +334,7 @@ impl RunTail {
     /// The run but for what the trailer says.
     fn into_run(mut self, path: &Path, budget: &Arc<Budget>, going: usize) -> Run {
         let pages = self.fences.len() * (size_of::<Id>() + SLOT_BYTES);
-        let fixed = pages + self.covered.len() * size_of::<Covered>();
+        let fixed = pages + self.covered.len() * size_of::<CoveredSegment>();
         let filters = self.filter.len() * BLOCK_BYTES;
         let memory = if budget.fits(fixed + filters, going) {
             fixed + filters

@@ -4,8 +4,8 @@ use crate::format::random;
 use crate::keys::{Id, NO_NUMBER};
 use crate::pages::entry_len;
 use crate::run::{
-    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, Covered, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, RunTail, TRAILER,
-    VERSION, filter_add, page_crc, raw_len,
+    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, CoveredSegment, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, RunTail,
+    TRAILER, VERSION, filter_add, page_crc, raw_len,
 };
 use hearth_disk::DiskFile;
 
@@ -34,7 +34,7 @@ impl<'a> RunWriter<'a> {
     pub fn new(
         file: &'a dyn DiskFile,
         (first, last): (u32, u32),
-        covered: Vec<Covered>,
+        covered: Vec<CoveredSegment>,
         keys: u64,
         made_after: u32,
     ) -> Self {

@@ -5,7 +5,7 @@ use crate::format::{
     FRAME_BYTES, FRAME_HEADER, FrameHeader, Head, MAX_HEAD_BYTES, RECORD_MAGIC, SEGMENT_HEADER, decode_keys,
     frame_count, head_is_good, peek_head, stored_head_crc,
 };
-use crate::keys::Place;
+use crate::keys::KeyLocation;
 use crate::segment::Segment;
 use hearth_disk::DiskFile;
 use std::ops::Range;
@@ -188,14 +188,14 @@ pub(crate) struct Span<'a> {
 impl Span<'_> {
     /// Where a range of the value lies. Where the frames are not known, that is the whole value, so
     /// that reading it finds the damage.
-    pub fn place(&self, range: &Range<u32>) -> Place {
+    pub fn place(&self, range: &Range<u32>) -> KeyLocation {
         let (first, last) = match self.frames.is_empty() || range.is_empty() {
             true => (0, usize::MAX - 1),
             false => (range.start as usize / FRAME_BYTES, (range.end as usize - 1) / FRAME_BYTES),
         };
         let start = self.frames.get(first).copied().unwrap_or(self.start);
         let end = self.frames.get(last + 1).copied().unwrap_or(self.end);
-        Place {
+        KeyLocation {
             offset: start as u32,
             span: (end - start) as u32,
             skip: range.start - (first * FRAME_BYTES) as u32,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Most memory of a written buffer that is kept for the next one.
+/// Maximum capacity of a written buffer that is kept for reuse, in bytes.
 const MAX_SPARE_BYTES: usize = 8 << 20;
 
 /// A segment that exists. What a read needs of one whose file is open comes first: with many

@@ -6,8 +6,8 @@ use crate::codec::decode;
 use crate::ctx::Ctx;
 use crate::failpoints::{InjectedBug, has};
 use crate::format::{FRAME_BYTES, FRAME_HEADER, FrameHeader};
-use crate::keys::{Id, Place};
-use crate::run::{Covered, Run, raw_len};
+use crate::keys::{Id, KeyLocation};
+use crate::run::{CoveredSegment, Run, raw_len};
 use crate::segment::{OpenSegment, Segment};
 use crate::segments::Segments;
 use crate::value::Value;
@@ -62,14 +62,14 @@ pub(crate) struct ShardState {
 
 /// Where a key is.
 pub(crate) enum Hit {
-    Open(Arc<OpenSegment>, Place),
-    Sealed(Arc<Segment>, Place),
+    Open(Arc<OpenSegment>, KeyLocation),
+    Sealed(Arc<Segment>, KeyLocation),
     /// Its segment was collected.
     Gone,
 }
 
 impl Hit {
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&KeyLocation> {
         match self {
             Self::Open(_, place) | Self::Sealed(_, place) => Some(place),
             Self::Gone => None,
@@ -83,7 +83,7 @@ impl ShardState {
     }
 
     /// All sealed and indexed segments.
-    pub fn sealed(&self) -> impl Iterator<Item = (&Arc<Segment>, &Covered)> {
+    pub fn sealed(&self) -> impl Iterator<Item = (&Arc<Segment>, &CoveredSegment)> {
         self.runs
             .iter()
             .flat_map(|run| &run.covered)
@@ -249,7 +249,7 @@ impl FrameSource<'_> {
     /// Where frames `first..=last` of a place lie.
     fn frames(
         &self,
-        place: &Place,
+        place: &KeyLocation,
         first: u64,
         last: u64,
         last_of_span: u64,
@@ -288,7 +288,7 @@ impl FrameSource<'_> {
     fn one_frame(&self, at: Range<u64>, range: Range<usize>) -> Result<(Value, bool), LittError> {
         let key = (self.segment.uid, at.start);
         if let Some(bytes) = self.cached(key) {
-            return self.cut(bytes, range, at.start).map(|value| (value, true));
+            return self.value_of(bytes, range, at.start).map(|value| (value, true));
         }
         let short = || self.segment.corrupt(at.start, "length of a frame");
         let len = ((at.end - at.start) as usize).checked_sub(FRAME_HEADER).ok_or_else(short)?;
@@ -318,11 +318,11 @@ impl FrameSource<'_> {
         let header = self.check(head, stored, at)?;
         if crate::codec::is_raw(header.codec) {
             let before = pad + FRAME_HEADER;
-            return self.cut(Arc::new(bytes), range.start + before..range.end + before, at);
+            return self.value_of(Arc::new(bytes), range.start + before..range.end + before, at);
         }
         let mut raw = Vec::new();
         self.decode(&header, stored, at, &mut raw)?;
-        self.cut(Arc::new(raw), range, at)
+        self.value_of(Arc::new(raw), range, at)
     }
 
     /// Puts bytes that were read into the cache, and makes a value of a part of them.
@@ -330,10 +330,10 @@ impl FrameSource<'_> {
         if let Some(cache) = &self.lane.ctx.read_cache {
             cache.put(key, bytes.clone());
         }
-        self.cut(bytes, range, key.1 & 0xffff_ffff)
+        self.value_of(bytes, range, key.1 & 0xffff_ffff)
     }
 
-    fn cut(&self, bytes: Arc<Vec<u8>>, range: Range<usize>, at: u64) -> Result<Value, LittError> {
+    fn value_of(&self, bytes: Arc<Vec<u8>>, range: Range<usize>, at: u64) -> Result<Value, LittError> {
         match range.end <= bytes.len() {
             true => Ok(Value::new(bytes, range)),
             false => Err(self.segment.corrupt(at, "frame is shorter than its part of the value")),
@@ -348,7 +348,7 @@ impl FrameSource<'_> {
     ) -> Result<(Value, bool), LittError> {
         let key = (self.segment.uid, (at.end - at.start) << 32 | at.start);
         if let Some(bytes) = self.cached(key) {
-            return self.cut(bytes, range, at.start).map(|value| (value, true));
+            return self.value_of(bytes, range, at.start).map(|value| (value, true));
         }
         let bytes = match raw {
             true => self.raw_frames(&at)?,

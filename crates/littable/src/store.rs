@@ -317,12 +317,12 @@ impl Littable {
 
     /// Bounds what may go from memory at any time (frames that are kept, pages of key indexes) to
     /// `part` of `whole` of what the settings allow, from now on.
-    pub fn share_caches(&self, part: usize, whole: usize) {
-        self.inner.budget.share(part, whole);
+    pub fn set_cache_fraction(&self, part: usize, whole: usize) {
+        self.inner.budget.set_capacity_fraction(part, whole);
         let tables: Vec<_> = self.inner.tables.lock().values().filter_map(Weak::upgrade).collect();
         for table in tables {
             for cache in [&table.ctx.read_cache, &table.ctx.write_cache].into_iter().flatten() {
-                cache.share(part, whole);
+                cache.set_capacity_fraction(part, whole);
             }
         }
     }

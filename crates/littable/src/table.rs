@@ -65,7 +65,7 @@ impl Table {
             (state.shards, state.cutting)
         };
         if let (Some(cutting), true) = (cutting, ctx.may_write()) {
-            crate::cut::drop_behind(&ctx, 0, cutting)?;
+            crate::truncate::drop_behind(&ctx, 0, cutting)?;
         }
         let mut writer = Writer::default();
         let mut lanes = Vec::new();

@@ -6,7 +6,7 @@ use crate::ctx::Ctx;
 use crate::doc;
 use crate::format::{FOOTER_BYTES, FRAME_BYTES, Summary};
 use crate::keys::Id;
-use crate::run::{Covered, Entry, MAX_RUN_SEGMENTS, Run, run_name};
+use crate::run::{CoveredSegment, Entry, MAX_RUN_SEGMENTS, Run, run_name};
 use crate::run_write::RunWriter;
 use crate::scan::{At, Scanner};
 use crate::segment::OpenSegment;
@@ -54,7 +54,7 @@ pub(crate) fn write_run(ctx: &Ctx, shard: u8, open: &OpenSegment) -> Result<Run,
     let mut entries: Vec<Entry> =
         open.keys.read().iter().map(|(id, place)| Entry { id: *id, segment: index, place: *place }).collect();
     entries.sort_unstable_by_key(|entry| entry.id);
-    let covered = vec![Covered { header: open.segment.header, summary }];
+    let covered = vec![CoveredSegment { header: open.segment.header, summary }];
     let path = ctx.home.join(run_name(shard, index, index));
     let cuts = ctx.state.lock().last_cut();
     doc::replace_with(&*ctx.disk, &path, |file| {
@@ -134,11 +134,11 @@ impl Table {
         Ok(())
     }
 
-    /// Does all background work that is left, merges included.
+    /// Does all pending background work, merges included.
     ///
     /// # Errors
     /// [`LittError::Io`], [`LittError::Corrupt`].
-    pub fn settle(&self) -> Result<(), LittError> {
+    pub fn finish_upkeep(&self) -> Result<(), LittError> {
         self.ctx.check_writable()?;
         self.housekeep(true)
     }
@@ -299,7 +299,7 @@ impl Table {
 
     fn merge(&self, lane: &Shard, inputs: &[Arc<Run>], first: u32, last: u32) -> Result<(), LittError> {
         let ctx = &self.ctx;
-        let live: BTreeMap<u32, Covered> = {
+        let live: BTreeMap<u32, CoveredSegment> = {
             let state = lane.state.read();
             let all = inputs.iter().flat_map(|run| &run.covered);
             let live = all.filter(|covered| state.segments.has(covered.header.index));
@@ -404,7 +404,7 @@ impl Table {
         let (mut keys, mut bytes) = (0, 0);
         for lane in &self.lanes {
             let state: &ShardState = &lane.state.read();
-            for (_, Covered { summary: Summary { keys: of, end, .. }, .. }) in state.sealed() {
+            for (_, CoveredSegment { summary: Summary { keys: of, end, .. }, .. }) in state.sealed() {
                 keys += u64::from(*of);
                 bytes += end + FOOTER_BYTES as u64;
             }

@@ -60,7 +60,7 @@ impl Writer {
     }
 }
 
-/// A group's keys: most groups have one, which needs no memory of its own.
+/// Keys of a group. Most groups have one key, which is stored without an allocation.
 type Few<T> = SmallVec<[T; 1]>;
 
 /// A group's frames, ready but for the places in the file.
@@ -120,7 +120,7 @@ impl Table {
         let longest_keys = keys.iter().map(|(key, _)| key.len() + MAX_KEY_HEAD_BYTES).sum::<usize>() as u64;
         let lane = &self.lanes[self.shard_of(&ids[0])];
         loop {
-            let open = self.relieve(lane)?;
+            let open = self.wait_for_space(lane)?;
             let prepared = prepare(&open, group.value);
             let mut writer = self.writer.lock();
             self.ctx.check_writable()?;
@@ -162,9 +162,9 @@ impl Table {
         }
     }
 
-    /// Before a put: waits where more is buffered or unsealed than may be. The segment that is
-    /// written to.
-    fn relieve(&self, lane: &Shard) -> Result<Arc<OpenSegment>, LittError> {
+    /// Called before a put: waits while too many bytes are buffered or unsealed. Returns the
+    /// segment to write to.
+    fn wait_for_space(&self, lane: &Shard) -> Result<Arc<OpenSegment>, LittError> {
         let look = || {
             let state = lane.state.read();
             (state.active().clone(), state.open.len())
@@ -263,7 +263,7 @@ impl Table {
         self.roll(writer, lane)
     }
 
-    /// Goes on to the next segment.
+    /// Seals the open segment and starts the next one.
     pub(crate) fn roll(&self, writer: &mut Writer, lane: &Shard) -> Result<Arc<OpenSegment>, LittError> {
         let index = lane.state.read().active().segment.index() + 1;
         let (segment, file) = {

@@ -11,7 +11,7 @@ const NOTHING: &str = "none";
 
 rows! {
     STALL = Instrument::seconds("node_event_loop_stall_seconds", STALLS, &[Label::open("began")],
-        "Times over a second for which the event loop of the main thread stood still, by what that thread had begun last: the \
+        "Stalls of the main thread's event loop of more than one second, by the work that it had started last: the \
          method of a request, reading_request, none");
 }
 

@@ -14,7 +14,7 @@ rows! {
     CACHE_PERCENT = Instrument::gauge("node_memory_cache_percent", Unit::Count, &[],
         "Part of their bounds that caches may fill, in percent; less than 100 while memory is short");
     KEPT = Instrument::gauge("node_memory_kept_bytes", Unit::Bytes, &[Label::finite("cache", CACHES)],
-        "What a cache keeps: blocks, receipts and senders decoded, trace capsules that were read and those of the newest blocks \
+        "Memory of a cache: blocks, receipts and senders decoded, trace capsules that were read and those of the newest blocks \
          that wait for baking, traces inflated, key indexes of tables, indexes of the steps of transactions");
     REFUSALS = Instrument::counter("node_memory_refusals", Unit::Count, &[],
         "Long requests that were refused because memory is short");
@@ -27,7 +27,7 @@ pub struct MemoryMetrics {
     pub used: Gauge,
     /// What it may take.
     pub budget: Gauge,
-    /// What caches may fill of their bounds.
+    /// Share of their configured size that caches may use, in percent.
     pub cache_percent: Gauge,
     /// Requests that were refused.
     pub refusals: Counter,
@@ -35,7 +35,7 @@ pub struct MemoryMetrics {
     pub kept: KeptMemory,
 }
 
-/// What caches keep, in bytes.
+/// Memory of the caches, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Blocks, decoded.

@@ -15,7 +15,7 @@ rows! {
         "Rows that were dropped because their bytes are damaged");
 }
 
-/// How a request that may be answered from the trace cache was answered.
+/// Result of a lookup in the trace cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheResult {
     /// From memory.

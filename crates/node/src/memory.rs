@@ -42,8 +42,8 @@ struct Pressure {
 impl Pressure {
     const NONE: Self = Self { share: WHOLE, refuses: false };
 
-    /// The next step after a check. Caches halve with each check that finds memory tight, and
-    /// shrink to the minimum at once if the budget is reached. Requests are refused from the
+    /// Returns the next state after a check. Caches halve with each check that finds memory tight,
+    /// and shrink to the minimum at once if the budget is reached. Requests are refused from the
     /// following check on only, so that the memory freed by the caches counts.
     fn after(self, used: u64, budget: u64) -> Self {
         let over = |percent: u64| used >= budget / 100 * percent;
@@ -145,7 +145,7 @@ fn run(shared: &BudgetState, traces: &Weak<Traces>, log: &Log) {
             shared.refuses.store(next.refuses, Ordering::Relaxed);
             shared.metrics.used.set_unsigned(used);
             if next.share != pressure.share {
-                traces.share_caches(next.share as usize, WHOLE as usize);
+                traces.set_cache_fraction(next.share as usize, WHOLE as usize);
                 shared.metrics.cache_percent.set_unsigned(u64::from(next.share * 100 / WHOLE));
             }
             log_pressure(log, pressure, next, used, shared.budget);

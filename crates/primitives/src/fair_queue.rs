@@ -12,7 +12,7 @@ use std::{
 pub struct FairQueue<T> {
     limit: usize,
     lines: HashMap<Arc<str>, VecDeque<T>>,
-    /// Clients with something in the queue; the first is next.
+    /// Clients with queued items; the first one is served next.
     turns: VecDeque<Arc<str>>,
     len: usize,
 }

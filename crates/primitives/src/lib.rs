@@ -16,7 +16,7 @@ pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use fair_queue::FairQueue;
 pub use native::{NATIVE_FAILED, NATIVE_OUT_OF_GAS, NativeOutcome, NativeSidecar, NativeTransaction};
-pub use origin::Origin;
+pub use origin::RemoteState;
 pub use state::{BlockHashes, RootTracker, SharedError, StateError, StateReader};
 pub use waits::OriginWaits;
 

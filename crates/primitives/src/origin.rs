@@ -4,7 +4,7 @@
 use crate::{BlockHashes, StateReader};
 use std::fmt;
 
-/// The state of another chain after one block, and the hashes of the blocks up to it. Its answers
-/// do not change; a value that it cannot find is an error, never zero. [`StateReader::storage_of`]
+/// The state of a remote chain after one block, and the hashes of the blocks up to it. Answers
+/// never change; a value that cannot be read is an error, never zero. [`StateReader::storage_of`]
 /// is never called: a remote node cannot list a storage.
-pub trait Origin: StateReader + BlockHashes + fmt::Debug {}
+pub trait RemoteState: StateReader + BlockHashes + fmt::Debug {}

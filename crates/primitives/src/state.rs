@@ -76,7 +76,7 @@ pub enum StateError {
     /// Something else that the store needs failed: a thread, another store.
     #[error("state store: {what}: {source}")]
     Failed {
-        /// What failed, in a few words.
+        /// Short description of the failure.
         what: String,
         /// Its error.
         source: SharedError,

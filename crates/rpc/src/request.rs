@@ -172,7 +172,7 @@ pub enum Request {
     Call {
         /// What to call.
         transaction: CallRequest,
-        /// State and environment of this block; the head where absent.
+        /// Block whose state and environment are used. Default: the head.
         #[serde(default)]
         block: Option<BlockRef>,
         /// State to pretend.
@@ -186,7 +186,7 @@ pub enum Request {
     EstimateGas {
         /// What to send.
         transaction: CallRequest,
-        /// State and environment of this block; the head where absent.
+        /// Block whose state and environment are used. Default: the head.
         #[serde(default)]
         block: Option<BlockRef>,
         /// State to pretend.

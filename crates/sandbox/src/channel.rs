@@ -76,7 +76,7 @@ impl Channel {
         }
     }
 
-    /// The next message, where one has come whole.
+    /// Returns the next message, if it has arrived completely.
     pub fn read(&mut self) -> Result<Option<Message>, Ended> {
         loop {
             if let Some(message) = self.take()? {
@@ -118,7 +118,7 @@ impl Channel {
         Ok(Some(message))
     }
 
-    /// Waits until something can be read, or written where `to_write`, or the time is up.
+    /// Waits until the channel is readable (with `to_write`: writable), or until the timeout.
     pub fn wait(&self, to_write: bool, at_most: Duration) {
         let events = if to_write { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
         let mut poll = libc::pollfd { fd: self.socket.as_raw_fd(), events, revents: 0 };

@@ -25,16 +25,16 @@ pub(crate) struct Child {
     pub id: u64,
     pub channel: Channel,
     pub process: Process,
-    pub fate: Arc<Fate>,
-    /// What confines it; `None` until it has reported.
+    pub flags: Arc<ChildFlags>,
+    /// Confinement layers of the process; `None` until the process has reported them.
     pub layers: Option<Layers>,
 }
 
-/// What the keeper has done to a child.
+/// Flags that the keeper sets for a child process.
 #[derive(Debug, Default)]
-pub(crate) struct Fate(AtomicU8);
+pub(crate) struct ChildFlags(AtomicU8);
 
-impl Fate {
+impl ChildFlags {
     const OVER_MEMORY: u8 = 1;
 
     pub fn set_over_memory(&self) {
@@ -46,8 +46,8 @@ impl Fate {
     }
 }
 
-/// Writable memory of its own that a process may have, in bytes: what the keeper lets it have in
-/// RAM, with room to be killed by the keeper, which can say why.
+/// Limit of private writable memory of a process (RLIMIT_DATA), in bytes. It is above the limit
+/// that the keeper enforces, so that the keeper kills first and can report the reason.
 fn data_bytes(memory_bytes: u64) -> u64 {
     // V8 reserves memory for the code of each isolate as writable: Node 24 has 2 GiB of it with one
     // isolate, and half a GiB more for each.
@@ -78,13 +78,13 @@ impl Child {
         let channel = Channel::new(near, output_bytes)?;
         let process = spawn(program, far.as_raw_fd(), options.layers, data_bytes(options.memory_bytes))?;
         drop(far);
-        Ok(Self { id, channel, process, fate: Arc::default(), layers: None })
+        Ok(Self { id, channel, process, flags: Arc::default(), layers: None })
     }
 
     /// Why the child is gone, where the channel says only that it is.
     pub fn reason(&self, ended: Ended, memory_bytes: u64) -> Ended {
         match ended {
-            Ended::Exited if self.fate.is_over_memory() => Ended::Memory { limit_bytes: memory_bytes },
+            Ended::Exited if self.flags.is_over_memory() => Ended::Memory { limit_bytes: memory_bytes },
             other => other,
         }
     }

@@ -19,9 +19,9 @@ struct Script {
     completed: bool,
 }
 
-/// How a script stands.
+/// Rank of a script: scripts with a better record are served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Standing {
+pub(crate) enum ScriptRank {
     /// It came to an end within its limits, the last time.
     Proven,
     /// It is not known.
@@ -39,17 +39,17 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub fn standing(&self, script: u64, now: Instant) -> Standing {
+    pub fn standing(&self, script: u64, now: Instant) -> ScriptRank {
         match self.scripts.get(&script) {
             Some(Script { overran: Some(when), .. }) if now.duration_since(*when) < PENALTY => {
-                Standing::Overran
+                ScriptRank::Overran
             }
-            Some(Script { completed: true, .. }) => Standing::Proven,
-            _ => Standing::New,
+            Some(Script { completed: true, .. }) => ScriptRank::Proven,
+            _ => ScriptRank::New,
         }
     }
 
-    /// When the client and the script were last served, each as a number that rises.
+    /// Sequence numbers of the last lease of the client and of the script.
     pub fn last_turns(&self, client: &Arc<str>, script: u64) -> (u64, u64) {
         let client = self.clients.get(client).copied().unwrap_or(0);
         (client, self.scripts.get(&script).map_or(0, |script| script.turn))
@@ -94,14 +94,14 @@ mod tests {
     fn a_script_stands_as_it_last_ended() {
         let (mut history, now) = (History::default(), Instant::now());
         let client = Arc::from("a");
-        assert_eq!(history.standing(1, now), Standing::New);
+        assert_eq!(history.standing(1, now), ScriptRank::New);
         history.served(&client, 1);
-        assert_eq!((history.standing(1, now), history.last_turns(&client, 1)), (Standing::New, (1, 1)));
+        assert_eq!((history.standing(1, now), history.last_turns(&client, 1)), (ScriptRank::New, (1, 1)));
         history.overran(1, now);
-        assert_eq!(history.standing(1, now), Standing::Overran);
-        assert_eq!(history.standing(1, now + PENALTY), Standing::New);
+        assert_eq!(history.standing(1, now), ScriptRank::Overran);
+        assert_eq!(history.standing(1, now + PENALTY), ScriptRank::New);
         history.completed(1);
-        assert_eq!(history.standing(1, now), Standing::Proven);
+        assert_eq!(history.standing(1, now), ScriptRank::Proven);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
             history.overran(script, now);
         }
         assert!(history.scripts.len() <= REMEMBERED && history.clients.len() <= REMEMBERED);
-        assert_eq!(history.standing(3 * REMEMBERED as u64 - 1, now), Standing::Overran);
-        assert_eq!(history.standing(0, now), Standing::New);
+        assert_eq!(history.standing(3 * REMEMBERED as u64 - 1, now), ScriptRank::Overran);
+        assert_eq!(history.standing(0, now), ScriptRank::New);
     }
 }

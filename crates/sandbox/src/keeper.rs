@@ -139,7 +139,7 @@ fn kill_over_memory(shared: &Shared, state: &State) {
     let limit = shared.options.memory_bytes.saturating_add(PROCESS_BYTES);
     for watched in state.watched.values() {
         if resident_bytes(watched.process).is_some_and(|bytes| bytes > limit) {
-            watched.fate.set_over_memory();
+            watched.flags.set_over_memory();
             kill(watched.process);
         }
     }

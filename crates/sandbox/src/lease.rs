@@ -89,7 +89,7 @@ impl Lease {
     /// Gives the child back, or has it killed.
     pub fn end(mut self, verdict: Verdict) {
         if let Some(child) = self.child.take() {
-            self.shared.give_back(child, &self.holder, verdict);
+            self.shared.return_lease(child, &self.holder, verdict);
         }
     }
 
@@ -108,7 +108,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {
-            self.shared.give_back(child, &self.holder, Verdict::Unwanted);
+            self.shared.return_lease(child, &self.holder, Verdict::Unwanted);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The pool: a bound of children, and who has them.
 
-use crate::child::{Child, Fate, Program};
+use crate::child::{Child, ChildFlags, Program};
 use crate::error::{ANSWER_GRACE, WATCH_PERIOD};
 use crate::history::History;
 use crate::keeper;
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Shared {
 /// A leased child, as the keeper sees it.
 pub(crate) struct WatchedChild {
     pub process: u32,
-    pub fate: Arc<Fate>,
+    pub flags: Arc<ChildFlags>,
 }
 
 #[derive(Default)]
@@ -226,7 +226,7 @@ impl Pool {
         if state.queue.len() > 0 || state.closed || !state.supply(&self.shared.options).may_take(&holder, 1) {
             return None;
         }
-        self.shared.hand_out(&mut state, &holder)
+        self.shared.grant_lease(&mut state, &holder)
     }
 
     /// Kills every child and ends the thread. What waits is refused. Leases that are out see their
@@ -322,7 +322,7 @@ impl Shared {
             let State { idle, busy, history, queue, .. } = &mut *state;
             let (idle, workers, now) = (idle.len(), self.options.workers, Instant::now());
             let Some(next) = queue.next(&Supply { idle, workers, busy, history, now }) else { break };
-            let leases = (0..next.children).filter_map(|_| self.hand_out(state, &next.holder)).collect();
+            let leases = (0..next.children).filter_map(|_| self.grant_lease(state, &next.holder)).collect();
             self.metrics.count(ScriptOutcome::Granted);
             granted.push((next.grant, Ok(leases)));
         }
@@ -330,9 +330,9 @@ impl Shared {
         Notices(granted)
     }
 
-    fn hand_out(self: &Arc<Self>, state: &mut State, holder: &Holder) -> Option<Lease> {
+    fn grant_lease(self: &Arc<Self>, state: &mut State, holder: &Holder) -> Option<Lease> {
         let child = state.idle.pop()?;
-        let watched = WatchedChild { process: child.process.id(), fate: child.fate.clone() };
+        let watched = WatchedChild { process: child.process.id(), flags: child.flags.clone() };
         state.busy.insert(child.id, holder.clone());
         state.watched.insert(child.id, watched);
         state.history.served(&holder.client, holder.script);
@@ -341,7 +341,7 @@ impl Shared {
     }
 
     /// Takes a child back.
-    pub fn give_back(self: &Arc<Self>, mut child: Child, holder: &Holder, verdict: Verdict) {
+    pub fn return_lease(self: &Arc<Self>, mut child: Child, holder: &Holder, verdict: Verdict) {
         let unused = verdict == Verdict::Unused;
         let clean = unused || (verdict == Verdict::Clean && child.channel.is_quiet());
         if !clean {

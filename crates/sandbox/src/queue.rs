@@ -5,7 +5,7 @@
 //! has all the others already, unless the script has shown that it comes to an end. So a client
 //! that fills the pool with scripts that never end leaves one child for the rest.
 
-use crate::history::{History, Standing};
+use crate::history::{History, ScriptRank};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -51,9 +51,9 @@ impl Supply<'_> {
             return true;
         }
         match self.history.standing(holder.script, self.now) {
-            Standing::Proven => true,
-            Standing::Overran => false,
-            Standing::New => {
+            ScriptRank::Proven => true,
+            ScriptRank::Overran => false,
+            ScriptRank::New => {
                 let mut others = self.busy.values();
                 !others.all(|busy| busy.client == holder.client || busy.script == holder.script)
             }
@@ -117,7 +117,7 @@ impl<G> Queue<G> {
         }
         let key = |waiting: &Waiting<G>| {
             let Holder { client, script } = &waiting.holder;
-            let overran = supply.history.standing(*script, supply.now) == Standing::Overran;
+            let overran = supply.history.standing(*script, supply.now) == ScriptRank::Overran;
             (overran, supply.history.last_turns(client, *script))
         };
         let may = |waiting: &&Waiting<G>| supply.may_take(&waiting.holder, waiting.children);

@@ -53,7 +53,7 @@ pub struct BlockStats {
 /// How one transaction becomes bytes under a tracer.
 pub(crate) trait Engine {
     /// As [`Tracing::open`].
-    fn open(&mut self, _limits: &Limits, _patience: bool) -> Result<bool, TraceError> {
+    fn open(&mut self, _limits: &Limits, _blocking: bool) -> Result<bool, TraceError> {
         Ok(true)
     }
 
@@ -71,8 +71,8 @@ pub(crate) trait Engine {
 struct Recorded<T>(T);
 
 impl<T: Tracing> Engine for Recorded<T> {
-    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
-        self.0.open(limits, patience)
+    fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
+        self.0.open(limits, blocking)
     }
 
     fn run<R: Replay>(
@@ -111,7 +111,7 @@ pub(crate) fn record<R: Replay, T: Tracing>(
             }
         }
     }
-    tracer.settle(replay.state());
+    tracer.after_transaction(replay.state());
     tracer.failure().map_or(Ok(()), Err)
 }
 
@@ -175,7 +175,7 @@ macro_rules! with_tracer {
                 $body
             }
             TracerPlan::Script(plan) => {
-                let mut $engine = crate::script::Alone::new(plan);
+                let mut $engine = crate::script::SingleScript::new(plan);
                 $body
             }
             TracerPlan::Steps(plan) => {

@@ -271,9 +271,9 @@ impl Observed for Ensemble<'_> {
 }
 
 impl Tracing for Ensemble<'_> {
-    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+    fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
         for (_, tracer) in &mut self.tracers {
-            if !tracer.open(limits, patience)? {
+            if !tracer.open(limits, blocking)? {
                 return Ok(false);
             }
         }
@@ -299,8 +299,8 @@ impl Tracing for Ensemble<'_> {
         self.streaming.iter_mut().for_each(|steps| steps.finish(end));
     }
 
-    fn settle(&mut self, state: &mut dyn StateReads) {
-        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.settle(state));
+    fn after_transaction(&mut self, state: &mut dyn StateReads) {
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.after_transaction(state));
     }
 
     fn needs_rerun(&self) -> bool {

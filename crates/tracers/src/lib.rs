@@ -39,6 +39,7 @@ mod keccak_tracer;
 mod kept_text;
 mod limits;
 mod memory;
+mod multi_plan;
 mod mux_tracer;
 mod opcode;
 mod parallel;
@@ -53,7 +54,6 @@ mod recorder;
 mod recorder_hooks;
 mod replay;
 mod script;
-mod several;
 mod sink;
 mod step_lines;
 mod step_text;
@@ -81,6 +81,7 @@ pub use keccak_tracer::Keccak256PreimageTracer;
 pub use limits::{
     Cancel, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits,
 };
+pub use multi_plan::{trace_block_under_several, trace_transaction_under_several};
 pub use mux_tracer::MuxTracer;
 pub use parallel::{FINISHED_BYTES, KEPT_RESULT_BYTES};
 pub use parity::{
@@ -95,10 +96,10 @@ pub use script::{
     Fields, SCRIPTS, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptTracer,
     ScriptVerdict, StateReads,
 };
-pub use several::{trace_block_under_several, trace_transaction_under_several};
 pub use sink::{Sink, SinkClosed};
 pub use steps::{
-    GasBy, GasMarks, PageRequest, ProfileRequest, SearchRequest, StepsError, StepsPlan, Where, profile_block,
+    GasBy, GasMarks, PageRequest, ProfileRequest, SearchFilter, SearchRequest, StepsError, StepsPlan,
+    profile_block,
 };
 pub use struct_logger::StructLogConfig;
 pub use tracer_options::{MAX_MUX_DEPTH, MAX_MUX_TRACERS};

@@ -46,8 +46,8 @@ impl Observed for MuxTracer {
 }
 
 impl Tracing for MuxTracer {
-    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
-        self.tracers.open(limits, patience)
+    fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
+        self.tracers.open(limits, blocking)
     }
 
     fn begin(&mut self, tx: &TxContext) {
@@ -58,8 +58,8 @@ impl Tracing for MuxTracer {
         self.tracers.finish(end);
     }
 
-    fn settle(&mut self, state: &mut dyn StateReads) {
-        self.tracers.settle(state);
+    fn after_transaction(&mut self, state: &mut dyn StateReads) {
+        self.tracers.after_transaction(state);
     }
 
     fn needs_rerun(&self) -> bool {

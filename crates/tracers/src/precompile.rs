@@ -30,7 +30,7 @@ const BN254_TWIST_B: Fp2 = (
     uint!(266929791119991161246907387137283842545076965332900288569378510910307636690_U256),
 );
 
-/// Whether a precompiled contract stands at an address under these rules.
+/// Whether the address is a precompiled contract in this hard fork.
 pub(crate) fn is_precompile(spec: SpecId, address: &Address) -> bool {
     Precompiles::new(PrecompileSpecId::from_spec_id(spec)).contains(address)
 }

@@ -55,9 +55,9 @@ impl PreAccount {
     }
 }
 
-/// What the current instruction looks at, once it has been paid for.
+/// State that the current instruction accesses, recorded after its gas was charged.
 #[derive(Clone, Copy, Debug)]
-enum Look {
+enum StateAccess {
     Slot(U256),
     Account(Address),
     SelfDestruct(Address),
@@ -105,7 +105,7 @@ pub struct PrestateTracer {
     coinbase: Address,
     started: bool,
     before: Before,
-    look: Option<Look>,
+    look: Option<StateAccess>,
     bytes: usize,
 }
 
@@ -198,45 +198,52 @@ impl PrestateTracer {
     }
 
     /// What the instruction that comes next looks at.
-    fn look_of(&self, opcode: u8, interpreter: &Interpreter, context: &mut EvmContext<'_>) -> Option<Look> {
+    fn look_of(
+        &self,
+        opcode: u8,
+        interpreter: &Interpreter,
+        context: &mut EvmContext<'_>,
+    ) -> Option<StateAccess> {
         let stack = interpreter.stack.data();
         let item = |depth: usize| stack.len().checked_sub(depth + 1).map(|index| stack[index]);
         let address = |depth| item(depth).map(|word: U256| Address::from_word(word.into()));
         Some(match opcode {
-            op::SLOAD | op::SSTORE => Look::Slot(item(0)?),
-            op::SELFDESTRUCT => Look::SelfDestruct(address(0)?),
+            op::SLOAD | op::SSTORE => StateAccess::Slot(item(0)?),
+            op::SELFDESTRUCT => StateAccess::SelfDestruct(address(0)?),
             op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => {
                 item(4)?;
-                Look::Call(address(1)?)
+                StateAccess::Call(address(1)?)
             }
             op::CREATE => {
                 let caller = interpreter.input.target_address();
                 let account = context.journal_mut().load_account(caller).ok()?;
-                Look::Create(caller.create(account.data.info.nonce))
+                StateAccess::Create(caller.create(account.data.info.nonce))
             }
             op::CREATE2 => {
                 let (offset, size, salt) = (item(1)?, item(2)?, item(3)?);
                 let memory = interpreter.memory.slice(0..interpreter.memory.size());
                 let init = copy_padded(&memory, offset, size)?;
-                Look::Create(interpreter.input.target_address().create2(B256::from(salt), keccak256(&init)))
+                StateAccess::Create(
+                    interpreter.input.target_address().create2(B256::from(salt), keccak256(&init)),
+                )
             }
-            _ => Look::Account(address(0)?),
+            _ => StateAccess::Account(address(0)?),
         })
     }
 
-    fn settle(&mut self, look: Look, contract: Address, context: &mut EvmContext<'_>) {
+    fn look_up(&mut self, look: StateAccess, contract: Address, context: &mut EvmContext<'_>) {
         match look {
-            Look::Slot(slot) => self.slot(context, contract, slot),
-            Look::Account(address) => {
+            StateAccess::Slot(slot) => self.slot(context, contract, slot),
+            StateAccess::Account(address) => {
                 self.account(context, address);
             }
-            Look::SelfDestruct(target) => {
+            StateAccess::SelfDestruct(target) => {
                 self.account(context, target);
                 if !self.is(Fork::Cancun) || self.created.contains(&contract) {
                     self.deleted.insert(contract);
                 }
             }
-            Look::Call(address) => {
+            StateAccess::Call(address) => {
                 self.account(context, address);
                 if self.is(Fork::Prague)
                     && let Ok(found) = context.journal_mut().load_account_with_code(address)
@@ -245,7 +252,7 @@ impl PrestateTracer {
                     self.account(context, target);
                 }
             }
-            Look::Create(address) => {
+            StateAccess::Create(address) => {
                 self.account(context, address);
                 self.created.insert(address);
             }
@@ -298,7 +305,7 @@ impl<'a> Inspector<EvmContext<'a>> for PrestateTracer {
                 return;
             }
         }
-        self.settle(look, interpreter.input.target_address(), context);
+        self.look_up(look, interpreter.input.target_address(), context);
     }
 
     fn call(&mut self, context: &mut EvmContext<'a>, _: &mut CallInputs) -> Option<CallOutcome> {

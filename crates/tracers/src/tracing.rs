@@ -118,23 +118,23 @@ pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
 /// A tracer that records and is rendered afterwards.
 pub trait Tracing: Observed {
     /// Acquires the resources that the tracer needs besides the execution, before any byte of the
-    /// answer is written. Without `patience` it takes only resources that are free at once, and
+    /// answer is written. Without `blocking` it takes only resources that are free at once, and
     /// returns whether it got them.
     ///
     /// # Errors
     /// Why the resources cannot be acquired.
-    fn open(&mut self, _limits: &Limits, _patience: bool) -> Result<bool, TraceError> {
+    fn open(&mut self, _limits: &Limits, _blocking: bool) -> Result<bool, TraceError> {
         Ok(true)
     }
 
-    /// Forgets the last transaction and gets ready for the next.
+    /// Resets the tracer for the next transaction.
     fn begin(&mut self, tx: &TxContext);
 
     /// Completes the recording. Not called where the transaction was aborted or is invalid.
     fn finish(&mut self, end: &TxEnd<'_>);
 
     /// Called after [`Tracing::finish`], with the state after the transaction.
-    fn settle(&mut self, _state: &mut dyn StateReads) {}
+    fn after_transaction(&mut self, _state: &mut dyn StateReads) {}
 
     /// Whether the transaction, which [`Observed::failure`] stopped, is to be executed once more.
     fn needs_rerun(&self) -> bool {

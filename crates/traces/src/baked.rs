@@ -7,7 +7,7 @@
 mod derived;
 mod eligible;
 mod frames;
-mod places;
+mod targets;
 
 use crate::TraceRequest;
 use alloy_primitives::B256;
@@ -21,8 +21,8 @@ use hearth_disk::without_waiting;
 use hearth_home::{BakeConfig, NodeError, stream::Feed};
 use hearth_metrics::CacheResult;
 use hearth_primitives::Height;
-use places::{Place, Places};
 use std::sync::Arc;
+use targets::{BakedTarget, TargetCache};
 
 /// Answers of at most so many bytes are read as a whole before the first byte is sent.
 const READ_WHOLE_BYTES: u64 = 1 << 20;
@@ -100,7 +100,7 @@ pub struct Ready {
 pub struct Baked {
     db: Arc<TraceDb>,
     chain: Arc<Chain>,
-    places: Places,
+    targets: TargetCache,
     /// Newest blocks that are served; 0: all.
     window: u64,
     /// Whether tracers with options are looked for too.
@@ -111,7 +111,7 @@ impl Baked {
     /// The cache of a chain's home, as requests see it.
     pub fn new(db: Arc<TraceDb>, chain: Arc<Chain>, config: &BakeConfig) -> Self {
         let (window, options) = (config.window_blocks, config.canonical_configs);
-        Self { db, chain, places: Places::default(), window, options }
+        Self { db, chain, targets: TargetCache::default(), window, options }
     }
 
     /// What of the cache could answer a request.
@@ -127,7 +127,7 @@ impl Baked {
     /// The answer if all of it is in memory; never reads the disk. Also `None` for an answer in
     /// gzip, whose bytes are only on disk.
     pub fn hot(&self, ask: &CachedTraceKey, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
-        let place = self.places.known(&self.chain, &ask.target)?;
+        let place = self.targets.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
         }
@@ -148,7 +148,7 @@ impl Baked {
         envelope: &Envelope,
         into: &mut [u8],
     ) -> Option<(Height, Ready)> {
-        let place = self.places.known(&self.chain, &ask.target)?;
+        let place = self.targets.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
         }
@@ -178,7 +178,7 @@ impl Baked {
         ask: &CachedTraceKey,
         envelope: Option<&Envelope>,
     ) -> Option<(Height, Result<Feed, NodeError>)> {
-        let place = self.places.find(&self.chain, &ask.target)?;
+        let place = self.targets.find(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
         }
@@ -246,7 +246,9 @@ fn write_plain(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [
     let around = envelope.head.len() + envelope.tail.len();
     let ready = Ready { bytes: bytes as usize + around, packed: false, historical: false };
     let Some(room) = into.get_mut(..ready.bytes) else { return Ok(Some((ready, CacheResult::Stored))) };
-    let Some((pieces, inflated)) = block.soon(part, INFLATE_AT_ONCE_BYTES)? else { return Ok(None) };
+    let Some((pieces, inflated)) = block.part_without_inflating(part, INFLATE_AT_ONCE_BYTES)? else {
+        return Ok(None);
+    };
     let mut room = put(room, &envelope.head);
     for piece in &pieces {
         room = put(room, piece);
@@ -265,7 +267,7 @@ fn put<'a>(room: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
 /// A part of a baked block as a stream reads it; a transaction's error is the answer's.
 fn feed(
     block: BakedBlock,
-    place: Place,
+    place: BakedTarget,
     envelope: Option<&Envelope>,
 ) -> Result<Result<Feed, NodeError>, BakeError> {
     let part = place.part;

@@ -106,7 +106,7 @@ impl Capsules {
     }
 
     /// Keeps at most `part` of `whole` of the bounds from now on.
-    pub fn share(&self, part: usize, whole: usize) {
+    pub fn set_capacity_fraction(&self, part: usize, whole: usize) {
         if let Some(recent) = self.recent.lock().upgrade() {
             recent.set_max_bytes(MAX_RECENT_BYTES / whole * part);
         }
@@ -170,37 +170,37 @@ impl Default for Processors {
 
 impl Processors {
     /// The processor of a trace, whether one is idle or not.
-    pub fn take_one(&self) -> Taken<'_> {
+    pub fn take_one(&self) -> ProcessorsGuard<'_> {
         self.idle.fetch_sub(1, Ordering::Relaxed);
-        Taken { processors: self, count: 1 }
+        ProcessorsGuard { processors: self, count: 1 }
     }
 
     /// As many idle ones as there are, and as are wanted.
-    pub fn take_idle(&self, wanted: usize) -> Taken<'_> {
+    pub fn take_idle(&self, wanted: usize) -> ProcessorsGuard<'_> {
         let wanted = isize::try_from(wanted).unwrap_or(isize::MAX);
         let mut count = 0;
         let _ = self.idle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |idle| {
             count = idle.clamp(0, wanted);
             Some(idle - count)
         });
-        Taken { processors: self, count }
+        ProcessorsGuard { processors: self, count }
     }
 }
 
-/// Processors in use, until this is dropped.
-pub struct Taken<'a> {
+/// Guard of processors that are in use until it is dropped.
+pub struct ProcessorsGuard<'a> {
     processors: &'a Processors,
     count: isize,
 }
 
-impl Taken<'_> {
+impl ProcessorsGuard<'_> {
     /// How many.
     pub fn count(&self) -> usize {
         usize::try_from(self.count).unwrap_or(0)
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for ProcessorsGuard<'_> {
     fn drop(&mut self) {
         self.processors.idle.fetch_add(self.count, Ordering::Relaxed);
     }

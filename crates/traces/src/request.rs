@@ -105,7 +105,7 @@ pub struct CallBundle {
     pub state_overrides: Option<StateOverrides>,
 }
 
-/// A request as it is written.
+/// The JSON form of a request.
 #[derive(Deserialize)]
 struct Wire<'a> {
     op: Operation,

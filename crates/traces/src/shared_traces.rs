@@ -6,7 +6,7 @@
 //! itself and skips the bytes that it has sent already: the output is the same each time.
 
 use alloy_primitives::B256;
-use hearth_home::{ByteSender, NodeError, TraceOrigin};
+use hearth_home::{ByteSender, NodeError, TraceSourceKind};
 use hearth_tracers::{Limits, Sink, SinkClosed, TracePlan};
 use parking_lot::{Condvar, Mutex};
 use std::{sync::Arc, time::Duration};
@@ -34,7 +34,7 @@ pub struct Running {
 
 #[derive(Default)]
 struct SharedBuffer {
-    origin: Option<TraceOrigin>,
+    origin: Option<TraceSourceKind>,
     bytes: Vec<u8>,
     end: End,
 }
@@ -150,15 +150,15 @@ impl Running {
     }
 }
 
-/// Where a trace goes: to its reader, and to those who read along.
-pub struct Out<'a> {
+/// Destination of a trace: its own client, and other clients that requested the same trace.
+pub struct TraceOutput<'a> {
     sender: &'a mut ByteSender,
     /// Bytes that the reader has already.
     skip: u64,
     running: Option<&'a Running>,
 }
 
-impl<'a> Out<'a> {
+impl<'a> TraceOutput<'a> {
     /// To the reader alone, who has `skip` bytes already.
     pub fn alone(sender: &'a mut ByteSender, skip: u64) -> Self {
         Self { sender, skip, running: None }
@@ -170,7 +170,7 @@ impl<'a> Out<'a> {
     }
 
     /// Says what the trace is made from, before its first byte.
-    pub fn set_origin(&mut self, origin: TraceOrigin) {
+    pub fn set_origin(&mut self, origin: TraceSourceKind) {
         if self.skip == 0 {
             self.sender.set_origin(origin);
         }
@@ -180,7 +180,7 @@ impl<'a> Out<'a> {
     }
 }
 
-impl Sink for Out<'_> {
+impl Sink for TraceOutput<'_> {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
         if let Some(running) = self.running {
             running.add(chunk);
@@ -232,8 +232,8 @@ mod tests {
         assert!(matches!(traces.join(B256::repeat_byte(1), &calls), Part::Leads(_)));
         let (mut second, second_stream) = stream::channel(|| {});
         let running = join(&traces, &calls);
-        let mut out = Out::leading(&mut first, &leader);
-        out.set_origin(TraceOrigin::Capsule);
+        let mut out = TraceOutput::leading(&mut first, &leader);
+        out.set_origin(TraceSourceKind::Capsule);
         out.write(b"[1,").expect("room");
         let follower = std::thread::spawn(move || {
             let rest = running.follow(&mut second, &Limits::default()).expect("reads");
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(follower.join().expect("ends"), None);
         assert_eq!(read(&first_stream), b"[1,2]");
         assert_eq!(read(&second_stream), b"[1,2]");
-        assert_eq!(second_stream.origin(), Some(TraceOrigin::Capsule));
+        assert_eq!(second_stream.origin(), Some(TraceSourceKind::Capsule));
         assert!(matches!(traces.join(B256::ZERO, &calls), Part::Leads(_)), "it is over");
     }
 
@@ -258,12 +258,12 @@ mod tests {
         let reader = std::thread::spawn(move || read(&first_stream).len());
         let leader = lead(&traces, &calls);
         let (large, lost) = (join(&traces, &calls), join(&traces, &calls));
-        let mut out = Out::leading(&mut first, &leader);
+        let mut out = TraceOutput::leading(&mut first, &leader);
         out.write(b"[").expect("room");
         let (mut second, second_stream) = stream::channel(|| {});
         let limits = Limits::default();
         assert_eq!(lost.follow(&mut second, &limits).expect("reads"), Some(1), "nothing more came in time");
-        let mut again = Out::alone(&mut second, 1);
+        let mut again = TraceOutput::alone(&mut second, 1);
         again.write(b"[").expect("room");
         again.write(b"7]").expect("room");
         second.finish(Ok(()));

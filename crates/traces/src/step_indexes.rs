@@ -71,7 +71,7 @@ impl StepIndexes {
     }
 
     /// Keeps at most `part` of `whole` of the bound from now on.
-    pub fn share(&self, part: usize, whole: usize) {
+    pub fn set_capacity_fraction(&self, part: usize, whole: usize) {
         let mut state = self.0.lock();
         state.bound = KEPT_INDEX_BYTES / whole * part;
         state.trim();
@@ -105,7 +105,7 @@ mod tests {
         indexes.put(key(0), large.clone());
         indexes.put(key(1), large.clone());
         assert!(indexes.get(&key(0)).is_none() && indexes.get(&key(1)).is_some());
-        indexes.share(1, 4);
+        indexes.set_capacity_fraction(1, 4);
         assert_eq!(indexes.bytes(), 0);
         indexes.put(key(2), large);
         assert!(indexes.get(&key(2)).is_none());

@@ -6,13 +6,13 @@ use crate::{
     baked::derived,
     capsules::Taken,
     ops::{filter, parity, profile, state_access, steps, trace_call},
-    shared_traces::{Out, Part},
+    shared_traces::{Part, TraceOutput},
     trace_source::{Source, replay_error},
 };
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
 use hearth_evm::{BlockEnvironment, recover_senders};
-use hearth_home::{ByteSender, Home, LookbackPolicy, NodeError, TraceOrigin, workers::guarded};
+use hearth_home::{ByteSender, Home, LookbackPolicy, NodeError, TraceSourceKind, workers::guarded};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
@@ -175,7 +175,7 @@ impl Traces {
         // The header is known with another body: data stored under its hash does not belong to this
         // block.
         let hash = if known.is_some() { B256::ZERO } else { hash };
-        self.trace_into((block, hash), &senders, None, plan, limits, Out::alone(sender, 0))
+        self.trace_into((block, hash), &senders, None, plan, limits, TraceOutput::alone(sender, 0))
     }
 
     fn trace_block(
@@ -189,11 +189,18 @@ impl Traces {
     ) -> Result<(), NodeError> {
         // Two runs of a script need not give the same bytes.
         if index.is_some() || !plan.scripts().is_empty() {
-            return self.trace_into((block, hash), senders, index, plan, limits, Out::alone(sender, 0));
+            return self.trace_into(
+                (block, hash),
+                senders,
+                index,
+                plan,
+                limits,
+                TraceOutput::alone(sender, 0),
+            );
         }
         let skip = match self.capsules().shared.join(hash, plan) {
             Part::Leads(leader) => {
-                let out = Out::leading(sender, &leader);
+                let out = TraceOutput::leading(sender, &leader);
                 self.trace_into((block, hash), senders, None, plan, limits, out)?;
                 leader.whole();
                 return Ok(());
@@ -203,7 +210,7 @@ impl Traces {
         match skip {
             None => Ok(()),
             Some(skip) => {
-                self.trace_into((block, hash), senders, None, plan, limits, Out::alone(sender, skip))
+                self.trace_into((block, hash), senders, None, plan, limits, TraceOutput::alone(sender, skip))
             }
         }
     }
@@ -216,7 +223,7 @@ impl Traces {
         index: Option<usize>,
         plan: &TracePlan,
         limits: &Limits,
-        mut out: Out<'_>,
+        mut out: TraceOutput<'_>,
     ) -> Result<(), NodeError> {
         let _running = self.capsules().processors.take_one();
         self.with_source((&block.header, hash), LookbackPolicy::Guarded, |source| {
@@ -257,7 +264,7 @@ impl Traces {
 
     /// Processors that may help with a block of which each transaction stands alone.
     fn helpers(&self, source: &Source<'_>, block: &Block) -> Taken<'_> {
-        let worth = block.header.gas_used >= PARALLEL_GAS && source.origin() == TraceOrigin::Capsule;
+        let worth = block.header.gas_used >= PARALLEL_GAS && source.origin() == TraceSourceKind::Capsule;
         let wanted = block.body.transactions.len().saturating_sub(1);
         let allowed = self.home().config().rpc.parallel_block_traces && worth;
         self.capsules().processors.take_idle(if allowed { wanted } else { 0 })
@@ -289,7 +296,7 @@ pub fn no_transaction(home: &Home, hash: &B256) -> NodeError {
     }
 }
 
-/// Block 0 has no parent to execute on.
+/// Refuses block 0, which has no parent state.
 pub fn check_traceable(block: &Block) -> Result<(), NodeError> {
     if block.header.number == 0 { Err(NodeError::GenesisNotTraceable) } else { Ok(()) }
 }

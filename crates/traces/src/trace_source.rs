@@ -6,7 +6,7 @@ use crate::trace::trace_error;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
 use hearth_flatkv::StateView;
-use hearth_home::{Home, LookbackPolicy, NodeError, TraceOrigin, TraceSource, chain_error};
+use hearth_home::{Home, LookbackPolicy, NodeError, TraceSource, TraceSourceKind, chain_error};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{
     Account, Block, BlockHashes, CapsuleState, Header, Height, NativeSidecar, StateError, StateReader,
@@ -30,8 +30,8 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// What it is.
-    pub fn origin(&self) -> TraceOrigin {
-        if self.capsule.is_some() { TraceOrigin::Capsule } else { TraceOrigin::History }
+    pub fn origin(&self) -> TraceSourceKind {
+        if self.capsule.is_some() { TraceSourceKind::Capsule } else { TraceSourceKind::History }
     }
 
     /// The state at the start of the block.
@@ -189,7 +189,7 @@ impl Traces {
     pub fn replay_stored<T>(
         &self,
         block: &StoredBlock,
-        run: impl FnOnce(&mut BlockReplay<'_>, TraceOrigin) -> Result<T, TraceError>,
+        run: impl FnOnce(&mut BlockReplay<'_>, TraceSourceKind) -> Result<T, TraceError>,
     ) -> Result<T, NodeError> {
         let senders = self.home().senders_of(block)?;
         let header = &block.block.header;

@@ -13,7 +13,7 @@ pub struct Traces {
     step_indexes: StepIndexes,
     /// Where baking is enabled.
     db: Option<Arc<TraceDb>>,
-    /// The same, as requests see it.
+    /// The trace cache as requests use it.
     baked: Option<Arc<Baked>>,
 }
 
@@ -76,14 +76,14 @@ impl Traces {
     }
 
     /// Bounds the caches of home and traces to `part` of `whole` of what the settings allow.
-    pub fn share_caches(&self, part: usize, whole: usize) {
-        self.capsules.share(part, whole);
-        self.step_indexes.share(part, whole);
+    pub fn set_cache_fraction(&self, part: usize, whole: usize) {
+        self.capsules.set_capacity_fraction(part, whole);
+        self.step_indexes.set_capacity_fraction(part, whole);
         if let Some(db) = &self.db {
-            db.share_caches(self.home.config().bake.hot_bytes / whole * part, part, whole);
+            db.set_cache_fraction(self.home.config().bake.hot_bytes / whole * part, part, whole);
         }
-        self.home.chain().ledger().share_caches(part, whole);
-        self.home.chain().kv().share_caches(part, whole);
+        self.home.chain().ledger().set_cache_fraction(part, whole);
+        self.home.chain().kv().set_cache_fraction(part, whole);
         if part < whole {
             hearth_evm::forget_code();
         }

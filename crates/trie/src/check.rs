@@ -20,8 +20,8 @@ pub struct NodeFault {
     pub hash: B256,
 }
 
-/// Visits every node below a root; `each` gets the fault of a bad node and `None` for a sound one,
-/// and stops the check by `false`. Returns the number of sound nodes.
+/// Visits every node below a root. Calls `each` with the fault of a bad node and with `None` for a
+/// valid one; `false` stops the check. Returns the number of valid nodes.
 ///
 /// # Errors
 /// Those of the source but [`StateError::MissingNode`], which is a fault of the node.

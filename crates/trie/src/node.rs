@@ -142,8 +142,9 @@ impl Node {
         }
     }
 
-    /// Whether a node with this RLP has a place of its own; the root always has.
-    pub(crate) fn stands_alone(rlp: &[u8]) -> bool {
+    /// Whether a node with this RLP is stored under its hash, not inlined in its parent. The root
+    /// is always stored.
+    pub(crate) fn has_own_node(rlp: &[u8]) -> bool {
         rlp.len() >= EMBED_BELOW_BYTES
     }
 

@@ -77,7 +77,7 @@ impl Tree {
         let mut nodes = Vec::new();
         self.walk(source, key, |found, depth| {
             let rlp = found.node.encode();
-            if depth == 0 || Node::stands_alone(&rlp) {
+            if depth == 0 || Node::has_own_node(&rlp) {
                 nodes.push(rlp.into());
             }
         })?;

@@ -231,7 +231,7 @@ fn collect(
         return;
     }
     let rlp = loaded.rlp.take().unwrap_or_else(|| loaded.node.encode());
-    if path.is_empty() || Node::stands_alone(&rlp) {
+    if path.is_empty() || Node::has_own_node(&rlp) {
         stale.remove(path.as_slice());
         loaded.stored = true;
         out.push(([prefix, path.as_slice()].concat(), Some(rlp)));

@@ -65,7 +65,7 @@ pub enum WatchdogError {
     /// A process has one at most.
     #[error("this process has a watchdog already")]
     Started,
-    /// The signal ends or does not touch the process: there is no ordinary stop to wait for.
+    /// The signal has no handler, so there is no regular shutdown to wait for.
     #[error("signal {signal} has no handler")]
     NoHandler {
         /// The signal's number.

@@ -37,7 +37,7 @@ pub(crate) struct Reading {
     pub phase: Phase,
 }
 
-/// What a look leads to.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The event loop has stood still for so long, and still does.
@@ -151,7 +151,7 @@ mod tests {
     const BEAT: Duration = Duration::from_millis(250);
     const STOP: Duration = Duration::from_secs(10);
 
-    /// Looks once every tick: what comes of them, with the time of each step.
+    /// Runs the policy once per tick, and returns its steps with their times.
     fn run(
         policy: &mut Policy,
         ticks: std::ops::Range<u32>,

@@ -83,17 +83,17 @@ impl Watchdog {
                     Step::Stalls(stands) => {
                         began = self.name(self.cells.began());
                         let line = Line::new(Level::Warn, "the event loop stalls").seconds("seconds", stands);
-                        self.say(self.with_begun(line));
+                        self.write_line(self.with_begun(line));
                     }
                     Step::Stalled(stood) => {
                         self.guarded.stalled(&began, stood);
                         let line = Line::new(Level::Warn, "the event loop turns again");
-                        self.say(line.seconds("seconds", stood).text("began", &began));
+                        self.write_line(line.seconds("seconds", stood).text("began", &began));
                     }
                     Step::TakeOver { after, is_stalled } => self.take_over(after, is_stalled),
                     Step::EndAtOnce => {
                         let line = "ended by a second signal; the stores were not closed: the next start replays their log";
-                        self.say(self.with_begun(Line::new(Level::Error, line)));
+                        self.write_line(self.with_begun(Line::new(Level::Error, line)));
                         end(self.options.stopped_code);
                     }
                 }
@@ -118,9 +118,9 @@ impl Watchdog {
         }
     }
 
-    /// Writes a line on a thread of its own, and waits a little for it. Where one is still being
-    /// written the line is lost.
-    fn say(&self, line: Line) {
+    /// Writes a line on a separate thread and waits briefly. The line is dropped if the previous
+    /// one is still being written.
+    fn write_line(&self, line: Line) {
         if line.level > self.options.level || WRITES.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -143,7 +143,7 @@ impl Watchdog {
         let why = if is_stalled { "the main thread is stuck" } else { "the ordinary stop hangs" };
         let line =
             Line::new(Level::Error, "the stop is late: the watchdog closes the stores and ends the process");
-        self.say(self.with_begun(line.text("why", why).seconds("seconds", after)));
+        self.write_line(self.with_begun(line.text("why", why).seconds("seconds", after)));
         let guarded = self.guarded.clone();
         let (done, closed) = mpsc::sync_channel(1);
         let close = move || drop(done.send(guarded.close()));
@@ -158,7 +158,7 @@ impl Watchdog {
             }),
             Err(error) => Err(format!("no thread: {error}")),
         };
-        self.say(match outcome {
+        self.write_line(match outcome {
             Ok(()) => Line::new(Level::Error, "the stores are closed; the process ends")
                 .seconds("seconds", began.elapsed()),
             Err(why) => {

@@ -62,7 +62,7 @@ export const backup: Command = {
     to: { value: 'DIR', doc: 'Folder of the backups.' },
     copy: { doc: 'Copy every file instead of hard links.' },
     'validator-key': {
-      doc: 'Copy the key with which this node votes, and what it signed last, under CometBFT. Off: two nodes with one key sign twice.',
+      doc: 'Copy the key with which this node votes, and what it signed last, under CometBFT. Not copied by default: two nodes with the same key double-sign.',
     },
     keep: { value: 'N', doc: 'Remove all but the N newest backups in DIR afterwards.' },
   },

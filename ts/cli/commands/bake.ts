@@ -1,7 +1,7 @@
 // hearth bake: computes the traces of existing blocks, on a home that no node has open, or through
 // the node that has it open.
 import type { BakeRange, BakeReport } from '../../core/bake.ts'
-import { startAsk, startBakeJob } from '../../core/native.ts'
+import { startBakeJob, startNodeCommand } from '../../core/native.ts'
 import { nodeConfig, storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
@@ -42,7 +42,7 @@ async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promi
   } catch (e) {
     if (!isInUse(e)) throw e
     terminal.err('a node runs on this data directory: it bakes the blocks, under its own settings\n')
-    return await finishJob(startAsk(base, 'bake', range), terminal)
+    return await finishJob(startNodeCommand(base, 'bake', range), terminal)
   }
 }
 

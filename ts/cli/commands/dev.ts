@@ -111,7 +111,7 @@ class DevRun {
     const accounts = devAccounts(this.settings['dev.mnemonic'], this.settings['dev.accounts'])
     const chain = { server, core, accounts, settings: this.settings, origin: this.origin }
     const { json } = this.output
-    // Before the console follows the chain: what the demo did stands in a list of its own.
+    // Runs before the console follows the chain: the demo prints its transactions itself.
     const demo = this.parsed.flags.has('demo') ? await playDemo(core, accounts, this.origin) : undefined
     json?.(await readyEvent(chain))
     for (const step of demo?.steps ?? []) json?.({ event: 'demo', ...step })

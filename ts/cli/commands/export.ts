@@ -24,7 +24,7 @@ function outputFile(file: string, force: boolean): string {
 export const exportCommand: Command = {
   name: 'export',
   doc: 'Write the canonical chain as RLP blocks, as `geth export` does.',
-  more: ['A FILE that ends in .gz is compressed with gzip; - is standard output. The file is whole or absent.'],
+  more: ['A FILE that ends in .gz is compressed with gzip; - is standard output. On failure no file is left.'],
   flags: {
     ...HOME_FLAG,
     from: { value: 'HEIGHT', doc: 'First block. Default: 1.' },

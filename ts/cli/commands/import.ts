@@ -1,7 +1,7 @@
 // hearth import: executes and verifies block files, or one recorded block, into a home.
 import { CoreError } from '../../core/error.ts'
 import { type Job, type JobResult, STANDARD_STREAM } from '../../core/jobs.ts'
-import { startAsk } from '../../core/native.ts'
+import { startNodeCommand } from '../../core/native.ts'
 import { storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
@@ -55,7 +55,7 @@ async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finis
     const refusal = refusalOf(job, parsed)
     if (refusal !== undefined || job.job !== 'import') throw new CoreError(e.kind, `${e.message}: ${refusal}`, e.data)
     terminal.err('a node runs on this data directory: it imports the blocks, under its own settings\n')
-    return await finishJob(startAsk(job, 'import', { files: job.files, head: job.head }), terminal)
+    return await finishJob(startNodeCommand(job, 'import', { files: job.files, head: job.head }), terminal)
   }
 }
 

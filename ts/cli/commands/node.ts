@@ -7,7 +7,7 @@ import type { Engine } from '../../consensus/engine.ts'
 import { STOP_MS_MAX } from '../../consensus/supervisor.ts'
 import type { Mode, NodeConfig } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
-import type { AskOrigin } from '../../core/origin.ts'
+import type { FetchOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
 import { readJson } from '../../core/results.ts'
 import type { CosmosListeners } from '../../cosmos/index.ts'
@@ -27,8 +27,8 @@ import type { Parsed } from '../args.ts'
 import { type Baking, bakeCommand, bakedCount, bakingOf, cacheRows } from '../baked.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
-import { type Heart, watchedHeart } from '../heart.ts'
 import { homeOf, makeHome } from '../home.ts'
+import { type LoopSignals, watchdogSignals } from '../loop-signals.ts'
 import { nodeEnded } from '../node-versions.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
@@ -120,17 +120,17 @@ function logOptions(mode: Mode, settings: Settings, terminal: Terminal): LogOpti
 export const nodeLog = (mode: Mode, settings: Settings, terminal: Terminal): Log => openLog(logOptions(mode, settings, terminal))
 
 /** What the watchdog sees of this thread. Handlers of signals must be there. */
-function heartOf(mode: Mode, settings: Settings, terminal: Terminal, log: Log): Heart {
+function startSignals(mode: Mode, settings: Settings, terminal: Terminal, log: Log): LoopSignals {
   const options = logOptions(mode, settings, terminal)
   const engineMs = isUnderCometbft(mode, settings) ? STOP_MS_MAX : 0
   const stopMs = settings['evm.shutdown_delay'] + settings['evm.shutdown_timeout'] + engineMs
-  return watchedHeart({ stopMs, format: options.format, level: levelOf(options, 'node') }, (why) =>
+  return watchdogSignals({ stopMs, format: options.format, level: levelOf(options, 'node') }, (why) =>
     log.component('node').warn('no watchdog: a stop waits for the main thread', { why }),
   )
 }
 
 /** Writes requests that take long to the log, and gives all of them to `each` where it is there. */
-function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Extras['onRequest']): Watch {
+function watchRequests(settings: Settings, log: Log, { begun }: LoopSignals, each: Extras['onRequest']): Watch {
   const threshold = settings['evm.slow_request_threshold'] || Number.POSITIVE_INFINITY
   const rpc = log.component('rpc')
   const slow: Watch['slow'] = ({ method, connection, client, ms, bytes, success }) =>
@@ -146,7 +146,7 @@ function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Ext
   }
 }
 
-/** Says where blocks come from, and what becomes of transactions. */
+/** Logs where blocks come from, and how transactions are handled. */
 function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
   const transactions = transactionsText('start', settings)
   const note = blocksText(settings)
@@ -194,13 +194,13 @@ function dispatches(
   core: Core,
   settings: Settings,
   log: Log,
-  heart: Heart,
+  signals: LoopSignals,
   meter: RequestMeter,
   onRequest: Extras['onRequest'],
   network: Network | undefined,
   redirects: Redirects | undefined,
 ): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
-  const watch = watchRequests(settings, log, heart, onRequest)
+  const watch = watchRequests(settings, log, signals, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
   const context = rpcContext(core, settings, (reason, failures) =>
     log.component('rpc').warn('forwarding failed', { node, reason, failures }),
@@ -237,7 +237,7 @@ export interface Extras {
 /** See `Extras.prepare`. */
 export interface Prepared {
   readonly config: NodeConfig
-  readonly ask?: AskOrigin | undefined
+  readonly ask?: FetchOrigin | undefined
   readonly wrap?: ((core: Core) => Core) | undefined
 }
 
@@ -298,7 +298,7 @@ export async function serve(
       resolve()
     }),
   )
-  const heart = heartOf(mode, settings, terminal, log)
+  const signals = startSignals(mode, settings, terminal, log)
   if (mode === 'dev') makeHome(home)
   // Before anything is opened: what it needs may be missing.
   const consensus = isUnderCometbft(mode, settings) ? await import('../consensus/engine.ts') : undefined
@@ -360,7 +360,7 @@ export async function serve(
           core,
           settings,
           log,
-          heart,
+          signals,
           metrics.meter,
           extras.onRequest,
           cometbft && consensus?.networkOf(cometbft),
@@ -394,12 +394,12 @@ export async function serve(
         if (mode === 'start') sayNoBlocks(settings, log, terminal)
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))
-        heart.serving()
+        signals.serving()
         if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(() => checkNode(log))
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
         await Promise.all([server.stop(), cosmos?.stop(), cometbft?.stop()])
-        heart.closing()
+        signals.closing()
         await extras.beforeClose?.(core)
         log.component('node').info('every answer under way has ended; closing the stores')
       } finally {
@@ -409,7 +409,7 @@ export async function serve(
         await cometbft?.stop()
         await core.close()
         cometbft?.remove()
-        heart.closed()
+        signals.closed()
         noMoreOfCore()
         log.component('node').info('closed')
       }

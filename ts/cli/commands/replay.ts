@@ -13,7 +13,7 @@ import { inputFile, STOPPED_EXIT } from './job.ts'
 const FILES_MAX = 100_000
 const TRACES_MAX = 64
 
-/** A configuration as it is typed: JSON, or a tracer's name. */
+/** Parses a trace configuration of the command line: JSON, or the name of a tracer. */
 export function traceOf(text: string): JsonObject {
   if (!text.trimStart().startsWith('{')) {
     if (text.trim() === '') throw new UsageError('--trace takes a configuration as JSON or the name of a tracer, not an empty text')

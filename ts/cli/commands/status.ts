@@ -281,7 +281,7 @@ function sayAbsent(home: string, holder: LockHolder | undefined, json: boolean, 
 export const status: Command = {
   name: 'status',
   doc: 'Describe the running node of a data directory: height, readiness, consensus, baking, sizes, memory.',
-  more: ['Exit code 1 where no node runs, or it does not answer.'],
+  more: ['Exit code 1 if no node runs, or if it does not answer.'],
   flags: { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } },
   async run(parsed, terminal) {
     const home = homeOf(parsed)

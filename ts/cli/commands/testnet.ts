@@ -20,17 +20,17 @@ export const testnet: Command = {
   more: [
     'Each node has a folder in DIR (node0 …, follower0 …) and is started with `hearth start --home`.',
     'DIR/testnet.json lists them with their ports: node i has p2p, rpc, http, ws, metrics, grpc and rest',
-    'at the base port + 10 i and the six after it, all on this machine alone.',
+    'at the base port + 10 i and the six after it, all on loopback addresses.',
   ],
   flags: {
     dir: { value: 'DIR', doc: 'New folder of the nodes.' },
-    validators: { value: 'V', doc: 'Nodes that vote. Default: 4, so that one may be down.' },
-    followers: { value: 'F', doc: 'Nodes that do not vote. Default: 0.' },
+    validators: { value: 'V', doc: 'Number of validators. Default: 4, so that one may fail.' },
+    followers: { value: 'F', doc: 'Number of nodes that do not vote. Default: 0.' },
     'base-port': { value: 'PORT', doc: `First port. Default: ${BASE_PORT}.` },
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format, in place of a new one.' },
     'from-home': {
       value: 'HOME',
-      doc: 'Data directory of a chain that becomes the network: it goes on after its head. No node may run on it.',
+      doc: 'Data directory of a chain that becomes the network: it continues after its head. No node may run on it.',
     },
     ...NETWORK_FLAGS,
   },

@@ -19,7 +19,7 @@ const SHARED: Readonly<Record<string, Flag>> = {
   signatures: { value: 'FILE', doc: 'Signatures of functions, errors and events.' },
   width: { value: 'N', doc: 'Longest line, in characters. Default: the width of the terminal; no limit elsewhere.' },
   color: { value: 'WHEN', doc: 'Colours: auto (on a terminal, unless NO_COLOR is set), always or never.' },
-  raw: { doc: 'Shorten nothing: whole lines, bytes and texts, still escaped.' },
+  raw: { doc: 'Shorten nothing: print whole lines, bytes and texts, still escaped.' },
   json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
 }
 
@@ -47,7 +47,7 @@ export const trace: Command = {
     gas: { choices: ['opcode', 'line'], doc: 'Gas by contract and function; --gas=opcode: by opcode; --gas=line: by line of Solidity.' },
     steps: { value: 'A..B', doc: 'Steps A to before B of a transaction; A.., ..B or A alone.' },
     'state-diff': { doc: 'Changes of balances, nonces, code and storage.' },
-    compare: { value: 'TX', doc: 'What differs in the calls of this transaction and of TX.' },
+    compare: { value: 'TX', doc: 'Print the differences between the calls of this transaction and of TX.' },
     replay: { doc: 'Run a mined transaction again on the state before it, with the changes of --set and --override; print what differs.' },
     set: { value: 'FIELD=VALUE', many: true, doc: 'A change of a replay: from, to, data, value, gas, state=JSON, block=JSON.' },
     override: { value: 'A.FIELD=V', many: true, doc: 'State of a call or replay: A.balance=, A.nonce=, A.code=0x… or @FILE, A.slot[K]=.' },

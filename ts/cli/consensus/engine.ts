@@ -8,7 +8,7 @@ import { ConsensusError } from '../../consensus/error.ts'
 import type { CoreStatus } from '../../consensus/ready.ts'
 import { socketMark, untilListening } from '../../consensus/state-sync.ts'
 import { refuseBaking } from '../../consensus/validator.ts'
-import { askValidators, ValidatorSets } from '../../consensus/validators.ts'
+import { fetchValidators, ValidatorSets } from '../../consensus/validators.ts'
 import type { ConsensusConfig } from '../../core/config.ts'
 import type { Core } from '../../core/port.ts'
 import { readAs, readJson } from '../../core/results.ts'
@@ -137,7 +137,7 @@ export function redirectsOf(engine: Engine, settings: Settings, log: Log): Redir
     })
     return [address, forward] as const
   })
-  const sets = new ValidatorSets(() => askValidators(engine.rpcUrl ?? ''))
+  const sets = new ValidatorSets(() => fetchValidators(engine.rpcUrl ?? ''))
   return new Redirects(new Map(owners), () => sets.get(), ownerOf)
 }
 

@@ -59,7 +59,7 @@ function genesisOfHome(from: string): EthGenesis {
   return text
 }
 
-/** The head of a home that no node has. */
+/** The head of a data directory that no node has open. */
 async function headOf(home: string, settings: Settings): Promise<ChainHead> {
   const core = await openNode({ ...nodeConfig(home, 'start', settings), scripts: null })
   try {

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import type { StateSync } from '../../consensus/config-toml.ts'
 import { factsOf } from '../../consensus/eth-genesis.ts'
 import { appStateOf, genesisFile, networkName } from '../../consensus/genesis.ts'
-import { askNetwork, joinUrls } from '../../consensus/join.ts'
+import { fetchNetwork, joinUrls } from '../../consensus/join.ts'
 import { engineHome } from '../../consensus/layout.ts'
 import { settingsFile } from '../../node/settings-file.ts'
 import { type Parsed, UsageError } from '../args.ts'
@@ -34,7 +34,7 @@ async function joining(parsed: Parsed, home: string, list: string): Promise<NewH
   if (other !== undefined) throw new UsageError(`--join takes the genesis of the network: leave --${other} out`)
   const urls = joinUrls(list)
   const stateSync = stateSyncOf(parsed, urls)
-  const { genesis, peers, local } = await askNetwork(urls)
+  const { genesis, peers, local } = await fetchNetwork(urls)
   const options = { moniker: 'follower', peers, local, exchangesPeers: true, stateSync }
   return { home, keys: newNodeKeys(), options, appState: appStateOf(genesis), genesis, values: {} }
 }

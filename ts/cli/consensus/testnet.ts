@@ -26,7 +26,7 @@ export interface Testnet {
 
 type KeyedNode = TestnetNode & { readonly keys: NodeKeys }
 
-/** Addresses of all nodes but one. */
+/** Addresses of all other nodes. */
 const peersOf = (nodes: readonly KeyedNode[], own: KeyedNode): string[] =>
   nodes.filter((node) => node !== own).map(({ keys, ports }) => `${nodeId(keys.nodeKey)}@${HOST}:${ports.p2p}`)
 

@@ -12,7 +12,7 @@ import { findOrigin, forkedCore, type Origin, shownUrl } from '../../fork/index.
 import { forkConfig } from './fork.ts'
 
 /** What a run began with. */
-export interface Beginning {
+export interface ChainStart {
   /** Its configuration, without an origin. */
   readonly config: NodeConfig
   readonly settings: Settings
@@ -43,7 +43,7 @@ const asCoreError = (e: unknown): never => {
 export class Chains {
   /** The chain of the moment. */
   readonly core: Core
-  private readonly beginning: Beginning
+  private readonly chainStart: ChainStart
   private readonly replace: (next: Core) => Promise<Core>
   private readonly onReplaced: OnReplaced
   private now: OpenChain
@@ -52,15 +52,15 @@ export class Chains {
   private turn: Promise<unknown> = Promise.resolve()
 
   /** `core`: that of the first chain. */
-  constructor(beginning: Beginning, core: Core, onReplaced: OnReplaced) {
-    const { origin } = beginning
+  constructor(chainStart: ChainStart, core: Core, onReplaced: OnReplaced) {
+    const { origin } = chainStart
     const first = origin === undefined ? core : forkedCore(core, origin)
     const { core: face, replace } = replaceable(first, {
       resetTo: (forking) => this.inTurn(() => this.reset(forking)),
       originUrl: () => this.now.origin && shownUrl(this.now.origin.url),
       moveOrigin: (url) => this.inTurn(async () => await this.now.origin?.moveTo(url).catch(asCoreError)),
     })
-    this.beginning = beginning
+    this.chainStart = chainStart
     this.replace = replace
     this.onReplaced = onReplaced
     this.now = { origin, folder: undefined }
@@ -79,10 +79,10 @@ export class Chains {
     else await this.begin(wanted)
   }
 
-  /** The requested origin; the current object if it is the same. */
+  /** The remote node of the requested fork; the current object if it is unchanged. */
   private async wanted(forking: Forking | undefined): Promise<Origin | undefined> {
     const { origin } = this.now
-    if (forking === undefined) return this.beginning.origin
+    if (forking === undefined) return this.chainStart.origin
     const { block } = forking
     const url = forking.url ?? origin?.url
     if (url === undefined) {
@@ -93,14 +93,14 @@ export class Chains {
     const number = block === undefined ? undefined : Number(block)
     if (number !== undefined && !Number.isSafeInteger(number))
       throw new CoreError('invalid_params', `forking.blockNumber: no chain has a block ${block}`)
-    const found = await findOrigin(url, number, this.beginning.settings['dev.fork_timeout']).catch(asCoreError)
+    const found = await findOrigin(url, number, this.chainStart.settings['dev.fork_timeout']).catch(asCoreError)
     const isSame = found.url === origin?.url && found.chainId === origin.chainId && found.block.hash === origin.block.hash
     return isSame ? origin : found
   }
 
   /** Opens another chain, and only once it is there closes the one that was. */
   private async begin(origin: Origin | undefined): Promise<void> {
-    const { config, settings, keptHome } = this.beginning
+    const { config, settings, keptHome } = this.chainStart
     if (keptHome !== undefined) {
       const message = `${keptHome} keeps its chain: only hearth dev without --home becomes a fork of something else while it runs`
       throw new CoreError('unsupported', message)

@@ -7,7 +7,7 @@ export const DEV_FLAGS: Readonly<Record<string, Flag>> = {
   host: { value: 'HOST', settings: ['evm.http_host', 'evm.ws_host'], doc: 'Address to listen on.' },
   port: { value: 'PORT', settings: ['evm.http_port'], doc: 'Port of JSON-RPC over HTTP and WebSocket.' },
   artifacts: { value: 'DIR', settings: ['evm.explorer_artifacts'], doc: 'Artifacts of Foundry or Hardhat for the explorer.' },
-  hardfork: { value: 'NAME', settings: ['dev.hardfork'], doc: 'Hard fork whose rules hold.' },
+  hardfork: { value: 'NAME', settings: ['dev.hardfork'], doc: 'Hard fork that is active from the first block on.' },
   'gas-limit': { value: 'GAS', settings: ['dev.gas_limit'], doc: 'Gas limit of every block.' },
   'base-fee': { value: 'WEI', settings: ['dev.base_fee'], doc: 'Base fee of the first block.' },
   timestamp: { value: 'SECONDS', settings: ['dev.timestamp'], doc: 'Time of the first block, in seconds since 1970.' },

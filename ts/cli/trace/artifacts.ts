@@ -23,7 +23,7 @@ import {
 } from '../../explore/artifacts/index.ts'
 import { type Frame, type Preimages, preorder, printable } from '../../explore/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
-import { type Ask, TraceError } from './ask.ts'
+import { type RpcCall, TraceError } from './source.ts'
 
 /** Codes that are requested at a time. */
 const CODES_AT_A_TIME = 16
@@ -44,9 +44,9 @@ export function foldersOf({ lists }: Parsed): readonly string[] | undefined {
   return folders
 }
 
-async function codesOf(ask: Ask, addresses: readonly string[], block: string): Promise<Map<string, string>> {
+async function codesOf(rpc: RpcCall, addresses: readonly string[], block: string): Promise<Map<string, string>> {
   const read = async (address: string): Promise<string> => {
-    const at = (tag: string): Promise<string> => ask('eth_getCode', address, tag) as Promise<string>
+    const at = (tag: string): Promise<string> => rpc('eth_getCode', address, tag) as Promise<string>
     // Of a block whose state is gone, the code as it is now: code of a contract seldom changes.
     return await at(block).catch(() => at('latest').catch(() => '0x'))
   }
@@ -84,13 +84,13 @@ export class TracedContracts {
   /** Compares the codes of traces with artifacts. `warn` receives what was passed over. */
   static async open(
     folders: readonly string[],
-    { tops, block, ask, warn }: { tops: readonly Frame[]; block: number; ask: Ask; warn: (text: string) => void },
+    { tops, block, rpc, warn }: { tops: readonly Frame[]; block: number; rpc: RpcCall; warn: (text: string) => void },
   ): Promise<TracedContracts> {
     const { ArtifactFolders } = await import('../../artifacts/index.ts')
     const opened = new ArtifactFolders(folders)
     const wanted = tops.map((top) => wantedOf([...preorder(top)]))
     const all = [...new Set(wanted.flatMap(({ addresses }) => addresses))]
-    const codes = await codesOf(ask, all, `0x${block.toString(16)}`)
+    const codes = await codesOf(rpc, all, `0x${block.toString(16)}`)
     const named: Named[] = []
     let known = { contracts: 0, problems: [] as readonly { file: string; message: string }[] }
     for (const { addresses, creations } of wanted) {

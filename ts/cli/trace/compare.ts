@@ -18,10 +18,10 @@ import {
 } from '../../explore/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
-import { type Ask, TraceError } from './ask.ts'
 import { overridesOf } from './call.ts'
 import { coloured, hasColours } from './colour.ts'
 import { type Found, TRACER, type Traced } from './found.ts'
+import { type RpcCall, TraceError } from './source.ts'
 import { widthOf } from './width.ts'
 
 /** Fields that `--set` changes, and what each makes of a what-if. */
@@ -103,14 +103,14 @@ function one({ traced, block }: Found, flag: string): Traced {
 /** The second tree: of the other transaction, or of the changed one. */
 export async function secondTree(
   found: Found,
-  { change, other, ask }: { change: ((whatIf: WhatIf) => WhatIf) | undefined; other: string | undefined; ask: Ask },
+  { change, other, rpc }: { change: ((whatIf: WhatIf) => WhatIf) | undefined; other: string | undefined; rpc: RpcCall },
 ): Promise<{ readonly top: Frame; readonly name: string }> {
   if (other !== undefined)
-    return { top: buildTree((await ask('debug_traceTransaction', other, TRACER)) as RawFrame), name: other.slice(0, 10) }
+    return { top: buildTree((await rpc('debug_traceTransaction', other, TRACER)) as RawFrame), name: other.slice(0, 10) }
   const { hash } = one(found, '--set')
-  const mined = (await ask('eth_getTransactionByHash', hash)) as MinedTransaction
+  const mined = (await rpc('eth_getTransactionByHash', hash)) as MinedTransaction
   const whatIf = (change as NonNullable<typeof change>)(replayOf(mined))
-  return { top: buildTree((await ask('debug_traceCall', ...traceCallOf(whatIf, TRACER))) as RawFrame), name: 'the changed one' }
+  return { top: buildTree((await rpc('debug_traceCall', ...traceCallOf(whatIf, TRACER))) as RawFrame), name: 'the changed one' }
 }
 
 /** Prints what differs. */

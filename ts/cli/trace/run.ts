@@ -19,12 +19,12 @@ import { SOME_FAILED } from '../commands/trace.ts'
 import { EXIT } from '../exit.ts'
 import { onStop } from '../signals.ts'
 import { foldersOf, TracedContracts } from './artifacts.ts'
-import { type Ask, TraceError, whomToAsk } from './ask.ts'
 import { callOf } from './call.ts'
 import { coloured, hasColours } from './colour.ts'
 import { changesOf, otherOf, printComparison, secondTree } from './compare.ts'
 import { calledOf, type Found, tracesOf } from './found.ts'
 import { namesOf } from './names.ts'
+import { openSource, type RpcCall, TraceError } from './source.ts'
 import { printView, type View, viewOf } from './views.ts'
 import { countOf, widthOf } from './width.ts'
 
@@ -115,12 +115,12 @@ export function checkUrl({ flags }: Parsed): void {
  * Runs requests to the node or the home of a command line; gives the exit code. What the node
  * refuses is one line; a signal ends the process at once, since a request may take minutes.
  */
-export async function withAsk(parsed: Parsed, terminal: Terminal, work: (ask: Ask) => Promise<number>): Promise<number> {
+export async function withAsk(parsed: Parsed, terminal: Terminal, work: (rpc: RpcCall) => Promise<number>): Promise<number> {
   const forget = onStop(() => process.exit(EXIT.stopped))
   try {
-    const { ask, close } = await whomToAsk(parsed, terminal)
+    const { rpc, close } = await openSource(parsed, terminal)
     try {
-      return await work(ask)
+      return await work(rpc)
     } finally {
       await close()
     }
@@ -136,16 +136,16 @@ export async function withAsk(parsed: Parsed, terminal: Terminal, work: (ask: As
 /** Runs the command; resolves to its exit code. */
 export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<number> {
   const { given, call, change, other, view, folders } = planOf(parsed, terminal)
-  return withAsk(parsed, terminal, async (ask) => {
-    const found = call === undefined ? await tracesOf(ask, given) : await calledOf(ask, call)
-    const second = change === undefined && other === undefined ? undefined : await secondTree(found, { change, other, ask })
+  return withAsk(parsed, terminal, async (rpc) => {
+    const found = call === undefined ? await tracesOf(rpc, given) : await calledOf(rpc, call)
+    const second = change === undefined && other === undefined ? undefined : await secondTree(found, { change, other, rpc })
     const tops = found.traced.map(({ top }) => top)
     const warn = (text: string): void => terminal.err(`warning: ${text}\n`)
-    const contracts = folders && (await TracedContracts.open(folders, { tops, block: found.block, ask, warn }))
+    const contracts = folders && (await TracedContracts.open(folders, { tops, block: found.block, rpc, warn }))
     const names = namesOf(parsed, contracts)
     if (second !== undefined) printComparison(found, second, names, parsed, terminal)
     else if (view === undefined) print(found, names, parsed, terminal, given)
-    else await printView(view, found, { ask, names, contracts, parsed, terminal })
+    else await printView(view, found, { rpc, names, contracts, parsed, terminal })
     const failed = tops.some(({ error }) => error !== undefined)
     return parsed.flags.get('check') === 'true' && failed ? SOME_FAILED : EXIT.done
   })

@@ -5,12 +5,12 @@ import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { SOME_FAILED } from '../commands/trace.ts'
 import { EXIT } from '../exit.ts'
-import { type Ask, TraceError } from './ask.ts'
 import { readable } from './call.ts'
 import { hasColours } from './colour.ts'
 import { type Found, TRACER, type Traced } from './found.ts'
 import { namesOf } from './names.ts'
 import { checkUrl, printTrees, treesJson, withAsk } from './run.ts'
+import { type RpcCall, TraceError } from './source.ts'
 
 /** File descriptor of standard input. */
 const STDIN = 0
@@ -98,14 +98,14 @@ function environmentOf({ number, timestamp, gasLimit, miner, mixHash, baseFeePer
   }
 }
 
-async function simulated(ask: Ask, { blocks, request }: Simulation, block: string): Promise<readonly Found[]> {
-  const answers = alignedWith(blocks, (await ask('eth_simulateV1', request, block)) as SimulatedBlock[])
+async function simulated(rpc: RpcCall, { blocks, request }: Simulation, block: string): Promise<readonly Found[]> {
+  const answers = alignedWith(blocks, (await rpc('eth_simulateV1', request, block)) as SimulatedBlock[])
   const bundles = blocks.map((given, i) => ({
     transactions: given.calls,
     blockOverrides: environmentOf(answers[i] as SimulatedBlock, given),
     ...(given.stateOverrides === undefined ? {} : { stateOverrides: given.stateOverrides }),
   }))
-  const traces = (await ask('debug_traceCallMany', bundles, { blockNumber: block }, TRACER)) as (RawFrame & { error?: string })[][]
+  const traces = (await rpc('debug_traceCallMany', bundles, { blockNumber: block }, TRACER)) as (RawFrame & { error?: string })[][]
   return answers.map((answer, i) => ({
     block: Number(answer.number),
     whole: undefined,
@@ -129,8 +129,8 @@ export async function runSimulate(parsed: Parsed, terminal: Terminal): Promise<n
   hasColours(parsed, terminal)
   const block = readable('block', () => blockOf(parsed.flags.get('block') ?? 'latest'))
   const simulation = readInput(parsed.files[0] as string)
-  return withAsk(parsed, terminal, async (ask) => {
-    const found = await simulated(ask, simulation, block)
+  return withAsk(parsed, terminal, async (rpc) => {
+    const found = await simulated(rpc, simulation, block)
     if (parsed.flags.get('json') === 'true') terminal.out(`[${found.map(treesJson).join(',')}]\n`)
     else {
       for (const [i, one] of found.entries()) {

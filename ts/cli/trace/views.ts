@@ -16,8 +16,8 @@ import {
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { artifactsMissing, type LineProfile, lineSuffix, type TracedContracts } from './artifacts.ts'
-import { ASK_MS_MAX, type Ask, NoSuchMethod, TraceError } from './ask.ts'
 import type { Found, Traced } from './found.ts'
+import { CALL_MS_MAX, NoSuchMethod, type RpcCall, TraceError } from './source.ts'
 
 /** Steps of one page; the method takes no more. */
 const PAGE_STEPS = 1_000
@@ -25,7 +25,7 @@ const PAGE_STEPS = 1_000
 /** Items of the stack that are shown where not everything is. */
 const STACK_TOP = 4
 
-const TIMEOUT = `${ASK_MS_MAX / 1000}s`
+const TIMEOUT = `${CALL_MS_MAX / 1000}s`
 
 /** What is printed. */
 export type View =
@@ -60,8 +60,8 @@ export function viewOf({ flags }: Parsed): View | undefined {
 }
 
 /** What a view is made with. */
-interface Means {
-  readonly ask: Ask
+interface ViewContext {
+  readonly rpc: RpcCall
   readonly names: Names
   /** Undefined without --artifacts. */
   readonly contracts?: TracedContracts | undefined
@@ -69,12 +69,12 @@ interface Means {
   readonly terminal: Terminal
 }
 
-const isJson = ({ parsed }: Means): boolean => parsed.flags.get('json') === 'true'
+const isJson = ({ parsed }: ViewContext): boolean => parsed.flags.get('json') === 'true'
 
 /** A request for a method that only Hearth has. */
-async function askHearth({ ask }: Means, flag: string, method: string, ...params: unknown[]): Promise<unknown> {
+async function callHearth({ rpc }: ViewContext, flag: string, method: string, ...params: unknown[]): Promise<unknown> {
   try {
-    return await ask(method, ...params)
+    return await rpc(method, ...params)
   } catch (e) {
     if (!(e instanceof NoSuchMethod)) throw e
     throw new TraceError(`${flag} needs ${method}, which this node does not have or does not serve (${e.message})`)
@@ -86,14 +86,14 @@ interface Page {
   readonly next?: number
 }
 
-async function printSteps({ from, to }: { from: number; to: number }, { traced, block }: Found, means: Means): Promise<void> {
+async function printSteps({ from, to }: { from: number; to: number }, { traced, block }: Found, context: ViewContext): Promise<void> {
   const [one] = traced
   if (traced.length !== 1 || one === undefined)
     throw new TraceError(`--steps is for one transaction, and block ${block} has ${traced.length}: give the hash of one`)
-  const [{ terminal }, json] = [means, isJson(means)]
+  const [{ terminal }, json] = [context, isJson(context)]
   const ids = [...preorder(one.top)].map(({ id }) => id)
-  const whole = means.parsed.flags.get('raw') === 'true'
-  const lineOf = json ? undefined : await means.contracts?.lineOf(0, one.top)
+  const whole = context.parsed.flags.get('raw') === 'true'
+  const lineOf = json ? undefined : await context.contracts?.lineOf(0, one.top)
   let line: Line | undefined
   const text = (step: RawStep): string => {
     const [before, here] = [line, lineOf?.(step.frame, step.pc)]
@@ -105,7 +105,7 @@ async function printSteps({ from, to }: { from: number; to: number }, { traced, 
   for (let at = from; at < to; ) {
     const end = Math.min(to, at + PAGE_STEPS)
     const options = { from: at, to: end, timeout: TIMEOUT, ...(whole || json ? {} : { stackTop: STACK_TOP }) }
-    const { steps, next } = (await askHearth(means, '--steps', 'debug_traceSteps', one.subject, options)) as Page
+    const { steps, next } = (await callHearth(context, '--steps', 'debug_traceSteps', one.subject, options)) as Page
     if (json) terminal.out(steps.map((step, i) => `${printed + i > 0 ? ',' : ''}${JSON.stringify(step)}`).join(''))
     else if (steps.length > 0) terminal.out(`${steps.map(text).join('\n')}\n`)
     printed += steps.length
@@ -121,29 +121,29 @@ interface Profile {
   readonly rows: readonly OpcodeRow[]
 }
 
-async function printOpcodes({ whole, traced }: Found, means: Means): Promise<void> {
+async function printOpcodes({ whole, traced }: Found, context: ViewContext): Promise<void> {
   const of = whole === undefined ? traced[0]?.subject : { block: whole }
   const options = { by: 'opcode', timeout: TIMEOUT }
-  const profile = (await askHearth(means, '--gas=opcode', 'debug_traceGasProfile', of, options)) as Profile
-  means.terminal.out(isJson(means) ? `${JSON.stringify(profile)}\n` : opcodeText(profile.rows, profile))
+  const profile = (await callHearth(context, '--gas=opcode', 'debug_traceGasProfile', of, options)) as Profile
+  context.terminal.out(isJson(context) ? `${JSON.stringify(profile)}\n` : opcodeText(profile.rows, profile))
 }
 
-async function printLines({ whole, traced }: Found, means: Means): Promise<void> {
-  if (means.contracts === undefined) throw artifactsMissing('--gas=line')
+async function printLines({ whole, traced }: Found, context: ViewContext): Promise<void> {
+  if (context.contracts === undefined) throw artifactsMissing('--gas=line')
   const of = whole === undefined ? traced[0]?.subject : { block: whole }
-  const profile = (await askHearth(means, '--gas=line', 'debug_traceGasProfile', of, { by: 'pc', timeout: TIMEOUT })) as LineProfile
-  const { gas, text } = await means.contracts.gas(profile)
-  means.terminal.out(isJson(means) ? `${JSON.stringify(gas)}\n` : text)
+  const profile = (await callHearth(context, '--gas=line', 'debug_traceGasProfile', of, { by: 'pc', timeout: TIMEOUT })) as LineProfile
+  const { gas, text } = await context.contracts.gas(profile)
+  context.terminal.out(isJson(context) ? `${JSON.stringify(gas)}\n` : text)
 }
 
 const DIFF = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, timeout: TIMEOUT } as const
 
 /** What each transaction changed. */
-async function diffsOf({ whole, traced }: Found, { ask }: Means): Promise<[Traced, RawDiff][]> {
+async function diffsOf({ whole, traced }: Found, { rpc }: ViewContext): Promise<[Traced, RawDiff][]> {
   if (whole === undefined) {
     return await Promise.all(traced.map(async (one) => [one, (await one.trace(DIFF)) as RawDiff] as [Traced, RawDiff]))
   }
-  const all = (await ask('debug_traceBlockByHash', whole, DIFF)) as { result?: RawDiff; error?: string }[]
+  const all = (await rpc('debug_traceBlockByHash', whole, DIFF)) as { result?: RawDiff; error?: string }[]
   return traced.map((one, i) => {
     const { result, error } = all[i] ?? {}
     if (result === undefined) throw new TraceError(`transaction ${one.hash}: ${error ?? 'the node gave no trace'}`)
@@ -163,27 +163,27 @@ async function preimagesOf({ trace }: Traced): Promise<Preimages> {
   }
 }
 
-async function printState(found: Found, means: Means): Promise<void> {
-  const diffs = await diffsOf(found, means)
-  if (isJson(means)) {
+async function printState(found: Found, context: ViewContext): Promise<void> {
+  const diffs = await diffsOf(found, context)
+  if (isJson(context)) {
     const rows = diffs.map(([{ hash, index }, diff]) => ({ hash, block: found.block, index, ...diff }))
-    return means.terminal.out(`${JSON.stringify(rows)}\n`)
+    return context.terminal.out(`${JSON.stringify(rows)}\n`)
   }
   const texts: string[] = []
   for (const [n, [one, diff]] of diffs.entries()) {
     const preimages = await preimagesOf(one)
     const slotName = (address: string, slot: string): string | undefined =>
-      means.contracts?.slotName(n, one.top, { address, slot, preimages }) ?? namedSlot(slot, preimages)
+      context.contracts?.slotName(n, one.top, { address, slot, preimages }) ?? namedSlot(slot, preimages)
     const place = one.index === undefined ? `after block ${found.block}` : `block ${found.block} #${one.index}`
-    texts.push([`${one.hash}  ${place}`, ...stateText(diff, means.names, slotName)].join('\n'))
+    texts.push([`${one.hash}  ${place}`, ...stateText(diff, context.names, slotName)].join('\n'))
   }
-  means.terminal.out(`${texts.join('\n\n')}\n`)
+  context.terminal.out(`${texts.join('\n\n')}\n`)
 }
 
 /** Prints a view of the transactions that were found. */
-export async function printView(view: View, found: Found, means: Means): Promise<void> {
-  if (view.kind === 'steps') await printSteps(view, found, means)
-  else if (view.kind === 'opcodes') await printOpcodes(found, means)
-  else if (view.kind === 'lines') await printLines(found, means)
-  else await printState(found, means)
+export async function printView(view: View, found: Found, context: ViewContext): Promise<void> {
+  if (view.kind === 'steps') await printSteps(view, found, context)
+  else if (view.kind === 'opcodes') await printOpcodes(found, context)
+  else if (view.kind === 'lines') await printLines(found, context)
+  else await printState(found, context)
 }

@@ -17,7 +17,7 @@ export const CONSENSUS = {
   'consensus.supervise': setting({
     kind: boolean,
     default: true,
-    doc: 'Whether Hearth starts CometBFT itself, watches it and starts it again. Where it does not, a CometBFT of the operator connects to consensus.abci_address.',
+    doc: 'Whether Hearth starts CometBFT, monitors it and restarts it. If false, a CometBFT that the operator runs connects to consensus.abci_address.',
   }),
   'consensus.cometbft_bin': setting({
     kind: or('auto', text('auto or the path of a program', /^\S.*$/)),
@@ -30,7 +30,7 @@ export const CONSENSUS = {
       text('auto, unix:///PATH or tcp://HOST:PORT', /^(unix:\/\/\/\S+|tcp:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d{1,5})$/),
     ),
     default: 'auto' as string,
-    doc: 'Where CometBFT finds this node as its application (ABCI): a Unix socket by its absolute path (107 bytes at most), or a port of this machine alone. auto is data/abci.sock in the data directory, and a socket in a temporary folder where that path is too long.',
+    doc: 'Address of the ABCI server to which CometBFT connects: a Unix socket by its absolute path (at most 107 bytes), or a loopback port. auto is data/abci.sock in the data directory, and a socket in a temporary folder where that path is too long.',
   }),
   'consensus.rpc_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the RPC of CometBFT binds.' }),
   'consensus.rpc_port': setting({
@@ -38,34 +38,34 @@ export const CONSENSUS = {
     default: 26_657,
     doc: 'Port of the RPC of CometBFT (status, commit, broadcast_tx_sync, …). 0 takes a free port.',
   }),
-  'consensus.p2p_host': setting({ kind: host, default: '0.0.0.0', doc: 'Address on which CometBFT takes connections of other nodes.' }),
+  'consensus.p2p_host': setting({ kind: host, default: '0.0.0.0', doc: 'Address on which CometBFT accepts connections from other nodes.' }),
   'consensus.p2p_port': setting({
     kind: port,
     default: 26_656,
-    doc: 'Port on which CometBFT takes connections of other nodes. 0 takes a free port.',
+    doc: 'Port on which CometBFT accepts connections from other nodes. 0 takes a free port.',
   }),
   'consensus.timeout_commit': setting({
     kind: duration(0, HOUR),
     default: SECOND,
     unit: 'ms',
-    doc: 'Time that CometBFT waits after a block before it begins the next one: about the time between two blocks. Has no effect on a CometBFT that Hearth does not start.',
+    doc: 'Time that CometBFT waits after a block before it starts the next height: about the time between two blocks. No effect on a CometBFT that Hearth does not start.',
   }),
   'consensus.tx_index': setting({
     kind: oneWord('kv', 'null'),
     default: 'kv' as 'kv' | 'null',
-    doc: 'What CometBFT keeps to find transactions by (its methods tx and tx_search): kv keeps an index, null keeps nothing and saves disk.',
+    doc: 'Transaction index of CometBFT, for its methods tx and tx_search: kv keeps an index, null keeps none and saves disk space.',
   }),
   'consensus.proposal_budget': setting({
     kind: duration(1, MINUTE),
     default: 500,
     unit: 'ms',
-    doc: 'Longest time for which this node executes transactions for a block that it proposes.',
+    doc: 'Maximum time that this node spends on executing transactions for a block that it proposes.',
   }),
   'consensus.retain_blocks': setting({
     kind: integer(0, BLOCKS_MAX),
     default: 0,
     unit: 'blocks',
-    doc: 'Newest blocks that CometBFT keeps in its own store for other nodes; 0 keeps all. The blocks of this node stay whatever it is.',
+    doc: 'Number of newest blocks that CometBFT keeps in its own store for other nodes; 0 keeps all. The blocks in the ledger of the node are not affected.',
   }),
   'consensus.snapshot_interval_blocks': setting({
     kind: offAt(0, integer(0, BLOCKS_MAX)),
@@ -76,34 +76,34 @@ export const CONSENSUS = {
   'consensus.redirect': setting({
     kind: oneWord('off', 'sender'),
     default: 'off' as 'off' | 'sender',
-    doc: 'What goes to another node of the network: off is nothing. sender sends eth_sendRawTransaction, and eth_getTransactionCount at pending, to the validator whose share the sender is in, so that one pool sees all nonces of a sender; other nodes get the transaction from there.',
+    doc: 'Which requests are sent to another node of the network. off: none. sender: eth_sendRawTransaction, and eth_getTransactionCount at pending, are sent to the validator that serves this sender, so that one pool sees all nonces of a sender; other nodes receive the transaction from that validator.',
   }),
   'consensus.validator_rpc': setting({
     kind: validatorUrls,
     default: [] as readonly string[],
-    doc: 'Where consensus.redirect finds validators: ADDRESS=URL each, with the 40 hex digits of a consensus address, or a URL alone, which takes every sender that no other entry takes. hearth testnet writes it.',
+    doc: 'Addresses of the validators for consensus.redirect: ADDRESS=URL each, with the 40 hex digits of a consensus address, or a URL alone for the senders of every validator without an entry. hearth testnet sets it.',
   }),
   'consensus.redirect_timeout': setting({
     kind: duration(1, HOUR),
     default: 5 * SECOND,
     unit: 'ms',
-    doc: 'Longest wait for the answer to a request that consensus.redirect sent to a validator.',
+    doc: 'Maximum time to wait for the response to a request that consensus.redirect sent to a validator.',
   }),
   'consensus.redirect_token_file': setting({
     kind: or('none', text('none or the path of a file', /^\S.*$/)),
     default: 'none' as string,
-    doc: 'File with the token that requests to validators carry (evm.auth_token_file there), one line. It is read at the start.',
+    doc: 'File with the bearer token for requests to validators (evm.auth_token_file there), one line. It is read at the start.',
   }),
   'consensus.ready_max_block_age': setting({
     kind: offAt(0, duration(0, HOUR)),
     default: 10 * SECOND,
     unit: 'ms',
-    doc: '/ready says 503 while the last block was committed longer ago than this; off does not look at it.',
+    doc: '/ready returns 503 while the last committed block is older than this; off disables the check.',
   }),
   'consensus.ready_lag_blocks': setting({
     kind: integer(0, BLOCKS_MAX),
     default: 20,
     unit: 'blocks',
-    doc: '/ready says 503 while this node is more blocks than this behind the highest of its peers.',
+    doc: '/ready returns 503 while this node is more than this number of blocks behind the highest of its peers.',
   }),
 } as const

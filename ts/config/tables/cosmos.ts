@@ -16,7 +16,7 @@ export const COSMOS = {
     kind: integer(1, 1000),
     default: 1000,
     unit: 'entries',
-    doc: 'Most entries of one page over REST (pagination.limit); a longer one is shortened, and next_key says where the next begins.',
+    doc: 'Maximum number of entries in one page over REST (pagination.limit); a larger limit is lowered to it, and next_key is the start of the next page.',
   }),
   'grpc.enabled': setting({
     kind: boolean,

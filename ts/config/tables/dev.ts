@@ -56,7 +56,7 @@ export const DEV = {
     core: 'dev.hardfork',
     kind: or('auto', oneWord(...HARDFORKS)),
     default: 'auto' as (typeof HARDFORKS)[number] | 'auto',
-    doc: 'The hard fork whose rules hold from the first block on; auto is the newest one.',
+    doc: 'Hard fork that is active from the first block on; auto is the newest one.',
   }),
   'dev.base_fee': setting({
     core: 'dev.baseFeeWei',
@@ -113,7 +113,7 @@ export const DEV = {
     core: 'dev.order',
     kind: oneWord('fees', 'fifo'),
     default: 'fees' as 'fees' | 'fifo',
-    doc: 'Order of transactions in a block: fees puts the best paying ones first, fifo the oldest ones.',
+    doc: 'Order of transactions in a block: fees: highest fee first; fifo: oldest first.',
   }),
   'dev.auto_impersonate': setting({
     core: 'dev.autoImpersonate',
@@ -126,13 +126,13 @@ export const DEV = {
     kind: or('auto', or('none', integer(1, Number.MAX_SAFE_INTEGER))),
     default: 'auto' as number | 'auto' | 'none',
     unit: 'bytes',
-    doc: 'Size of the largest contract on a new chain; init code may be twice as long. auto is 24576 (EIP-170), none has no limit. The chain keeps it as a rule.',
+    doc: 'Size of the largest contract on a new chain; init code may be twice as long. auto is 24576 (EIP-170), none has no limit. The limit is stored with the chain.',
   }),
   'dev.throw_on_revert': setting({
     core: 'dev.throwOnRevert',
     kind: or('auto', boolean),
     default: false as boolean | 'auto',
-    doc: 'Whether eth_sendTransaction returns an error, as the node of Hardhat does, if the transaction is mined at once and fails; otherwise it returns the hash. auto: from the first hardhat_metadata on, which Hardhat sends. false is the default because viem, that of Hardhat too, sends a transaction again after such an error; set true for hardhat-ethers and its chai matchers, which expect the error.',
+    doc: 'Whether eth_sendTransaction returns an error, as the node of Hardhat does, if the transaction is mined at once and fails; otherwise it returns the hash. auto: an error after the first hardhat_metadata request, which Hardhat sends. The default is false because viem, also within Hardhat, resends a transaction after such an error; set true for hardhat-ethers and its chai matchers, which expect the error.',
   }),
   'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether only errors are printed.' }),
   'dev.verbose': setting({

@@ -8,7 +8,7 @@ export const ENGINE = {
   'engine.enabled': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether hearth start serves the Engine API: a consensus client then says which block is the head, and this node executes and builds blocks for it.',
+    doc: 'Whether hearth start serves the Engine API: a consensus client then selects the head, and this node executes and builds blocks for it.',
   }),
   'engine.host': setting({ kind: host, default: '127.0.0.1', doc: 'Address of the listener of the Engine API.' }),
   'engine.port': setting({
@@ -19,7 +19,7 @@ export const ENGINE = {
   'engine.jwt_secret_file': setting({
     kind: or('auto', text('auto or the path of a file', /^\S.*$/)),
     default: 'auto' as string,
-    doc: 'File with the secret of 32 bytes in hex that the consensus client has too: every request needs a JWT that is signed with it (HS256) and made (iat) within 60 seconds. auto is config/jwt.hex in the home. A file that is not there is made, for its owner alone.',
+    doc: 'File with the secret of 32 bytes in hex that the consensus client uses too: every request needs a JWT that is signed with it (HS256) and whose iat is within 60 seconds. auto is config/jwt.hex in the data directory. A missing file is created, readable by its owner only.',
   }),
   'engine.max_request_body_bytes': setting({
     kind: bytes(KIB, GIB),

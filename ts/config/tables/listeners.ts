@@ -35,7 +35,7 @@ export const LISTENERS = {
   'evm.http_fast_path': setting({
     kind: boolean,
     default: true,
-    doc: 'Whether ordinary requests over HTTP are read and answered without the HTTP server of Node, which takes about twice as long for a short one. Every other request, and every request of a listener with tokens, is served by Node. Answers are the same.',
+    doc: 'Whether ordinary HTTP requests are served by the HTTP parser of Hearth instead of node:http, which takes about twice as long for a short request. Other requests, and all requests of a listener with tokens, are served by node:http. The responses are identical.',
   }),
   'evm.explorer': setting({
     kind: or('auto', boolean),
@@ -45,7 +45,7 @@ export const LISTENERS = {
   'evm.explorer_artifacts': setting({
     kind: list('a list of folders', (word) => word !== '' && !word.includes('\0')),
     default: [] as readonly string[],
-    doc: 'Folders with artifacts of Foundry (out) or Hardhat 2 and 3 (artifacts), or projects that have one, out of which the explorer names contracts, errors and storage slots and shows Solidity lines. They are read when a page first needs them, and again after a compiler wrote them; at most 20,000 files, 1 GiB, and 256 MiB a file.',
+    doc: 'Folders with artifacts of Foundry (out) or Hardhat 2 and 3 (artifacts), or projects that have one, from which the explorer takes the names of contracts, errors and storage slots, and Solidity source lines. They are read when a page first needs them, and again after a recompilation; at most 20,000 files, 1 GiB, and 256 MiB a file.',
   }),
   'evm.ws_enabled': setting({ kind: boolean, default: true, doc: 'Whether JSON-RPC is served over WebSocket, on both ports.' }),
   'evm.ws_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the WebSocket listener binds.' }),
@@ -63,7 +63,7 @@ export const LISTENERS = {
   'evm.enabled_legacy_chain_apis': setting({
     kind: methods,
     default: ['chain_getChainAddress', 'chain_getEVMAddress', 'chain_getCosmosTx'] as readonly string[],
-    doc: 'Methods of the namespace chain that are served, without regard to case. They are kept for clients that know them; every other one is answered with the error -32601.',
+    doc: 'Methods of the namespace chain that are served, without regard to case. They are kept for clients that know them; every other one returns the error -32601.',
   }),
   'evm.cors_origins': setting({
     kind: origins,

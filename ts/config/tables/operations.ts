@@ -89,14 +89,14 @@ export const OPERATIONS = {
     kind: integer(0, 256),
     default: 8,
     unit: 'traces',
-    doc: 'Most traces that wait for clients which read slowly without a place among those that run; a further one keeps its place while it waits. Each has a thread and what its trace holds in memory; as many may run beside the others once their clients read on. evm.max_share_per_client holds for them.',
+    doc: 'Maximum number of traces that wait for slow clients without a slot of evm.max_concurrent_trace_calls; a further one keeps its slot while it waits. Each uses a thread and the memory of its trace, and up to this many may run in addition to the others once their clients read again. evm.max_share_per_client applies to them.',
   }),
   'memory.budget_bytes': setting({
     core: 'memoryBudgetBytes',
     kind: or('auto', offAt(0, bytes(0, 1024 * GIB))),
     default: 'auto' as number | 'auto',
     unit: 'bytes',
-    doc: "Memory that the process may take, everything together: from 85 % of it on caches shrink, and where that is not enough, long requests are refused. auto is 90 % of what the machine, or the control group of the process, has; off watches nothing. V8's heap, a few ten MiB of it, is bounded by NODE_OPTIONS=--max-old-space-size alone.",
+    doc: "Maximum resident memory of the process: from 85 % of it on caches shrink, and if that is not enough, long requests are refused. auto is 90 % of the memory of the machine, or of the control group of the process; off disables the check. V8's heap, some tens of MiB of it, is bounded by NODE_OPTIONS=--max-old-space-size only.",
   }),
   'log.level': setting<LogLevel>({
     kind: oneWord(...LOG_LEVELS),

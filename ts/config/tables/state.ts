@@ -11,7 +11,7 @@ const perDb = setting({
   default: true,
   hidden: true,
   inert: true,
-  doc: 'Metrics of one data DB alone. enable-kvdb-metrics always wins over it.',
+  doc: 'Metrics of one data DB alone. enable-kvdb-metrics always overrides it.',
 })
 
 /** Settings of the state store. */
@@ -82,7 +82,7 @@ export const STATE = {
     kind: boolean,
     default: true,
     hidden: true,
-    doc: 'Whether the page has the internal metrics of RocksDB, for every data DB of the state store; wins over EnableMetrics of a single DB.',
+    doc: 'Whether the metrics page includes the internal metrics of RocksDB, for every data DB of the state store; overrides EnableMetrics of a single DB.',
   }),
   'state-commit.flatkv.account.EnableMetrics': perDb,
   'state-commit.flatkv.code.EnableMetrics': perDb,

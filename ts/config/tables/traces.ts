@@ -76,7 +76,7 @@ export const TRACES = {
     kind: or('auto', integer(1, 256)),
     default: 'auto' as number | 'auto',
     unit: 'processes',
-    doc: 'Number of child processes for JavaScript tracers, each with one request at a time; auto is one per processor, at least two. They start with the first request that needs them.',
+    doc: 'Number of child processes for JavaScript tracers, each with one request at a time; auto is one per processor, at least two. They start when a request first needs them.',
   }),
   'evm.trace_js_queue_size': setting({
     kind: integer(1, 100_000),
@@ -99,13 +99,13 @@ export const TRACES = {
   'evm.trace_js_require_confinement': setting({
     kind: oneWord('none', 'system-calls', 'all'),
     default: 'system-calls' as 'none' | 'system-calls' | 'all',
-    doc: 'What must confine the processes of JavaScript tracers, or scripts are refused: system-calls is what needs no rights of the node (no new privileges, no capabilities, a list of system calls, limits of resources); all is also namespaces and Landlock, which some containers and kernels refuse; none runs scripts in any case. hearth status says what holds.',
+    doc: 'What must confine the processes of JavaScript tracers, or scripts are refused: system-calls is what needs no rights of the node (no new privileges, no capabilities, a list of system calls, limits of resources); all is also namespaces and Landlock, which some containers and kernels refuse; none runs scripts in any case. hearth status prints what is active.',
   }),
   'evm.max_concurrent_trace_calls': setting({
     core: 'workers.traces',
     kind: or('auto', offAt(0, integer(0, 100_000))),
     default: 'auto' as number | 'auto',
-    doc: 'Traces that run at the same time; more wait their turn, by client. auto is one for each processor but one, and two at least, of which the second runs at the lowest priority; 0 is no limit but that of the threads. A trace that waits for its client has no place among them (workers.parked_traces). What is baked needs no turn.',
+    doc: 'Maximum number of traces that run at the same time; further ones wait, clients take turns. auto is the number of processors minus one, at least two, of which the second runs at the lowest priority; 0 sets no limit other than the number of threads. A trace that waits for its client does not count (workers.parked_traces), nor does a baked trace.',
   }),
   'evm.max_trace_lookback_blocks': setting({
     core: 'rpc.maxTraceLookbackBlocks',
@@ -188,7 +188,7 @@ export const TRACES = {
     core: 'bake.furtherTracers',
     kind: list(`a list of ${FURTHER_BAKED_TRACERS.join(', ')}`, (word) => FURTHER_BAKED_TRACERS.some((name) => name === word)),
     default: [] as readonly string[],
-    doc: 'Tracers that are baked for each block beside those of evm.trace_bake_tracers. parityTracer is baked without options and in the form of trace_transaction; trace_block, trace_get, trace_filter and the replays of `trace` alone are served from it too.',
+    doc: 'Tracers that are baked for each block in addition to those of evm.trace_bake_tracers. parityTracer is baked without options and in the form of trace_transaction; trace_block, trace_get, trace_filter and the replay methods with only `trace` are served from it too.',
   }),
   'evm.trace_bake_window_blocks': setting({
     core: 'bake.windowBlocks',

@@ -18,7 +18,7 @@ const BEHIND_MAX = 1n << 64n
 /** Hex digits and bytes of a word. */
 const [WORD, WORD_BYTES] = [64, 32]
 
-/** Slots from here on are hashes, and no place of a variable. */
+/** Slots from this number on are hashes, not slots of variables. */
 const VARIABLES_MAX = 1n << 64n
 
 /** A variable, or a part of one, that lies in a slot. */

@@ -5,7 +5,7 @@ import { type Match, Matcher } from './match.ts'
 import { type Draft, type Piece, readArtifact } from './read.ts'
 import { BadArtifact, type Build, type Contract, KEPT_CHARACTERS_MAX } from './types.ts'
 
-/** A file that was passed over, and why. */
+/** A skipped file, with the reason. */
 export interface Problem {
   readonly file: string
   readonly message: string

@@ -94,13 +94,13 @@ export class Follower {
     for (;;) {
       const { next, missed, events } = await eventsAfter(this.core, this.cursor, false)
       if (missed > 0) this.toAll((listener) => listener.lost(missed))
-      for (const event of events) await this.tell(event)
+      for (const event of events) await this.deliver(event)
       this.cursor = next
       if (events.length === 0) return
     }
   }
 
-  private async tell(event: ChainEvent): Promise<void> {
+  private async deliver(event: ChainEvent): Promise<void> {
     for (const { interest, listeners } of [...this.groups.values()]) {
       try {
         for (const result of await told(this.core, interest, event)) {

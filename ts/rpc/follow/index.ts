@@ -1,4 +1,4 @@
-// Following the chain and the pool: filters, and the sources of subscriptions.
+// Filters and subscriptions: they follow the chain and the pool.
 import type { Core } from '../../core/port.ts'
 import { limitExceeded, overShare } from '../errors.ts'
 import { Shares } from '../shares.ts'
@@ -15,14 +15,14 @@ export type { FollowLimits } from './limits.ts'
 /** What is counted, as messages name it. */
 const NAMES = { heads: 'new heads', logs: 'logs' } as const
 
-/** What methods follow the chain with. */
-export class Following {
+/** The filters and subscriptions of a node, with their limits. */
+export class SubscriptionHub {
   readonly follower: Follower
   readonly filters: Filters
   private readonly limits: FollowLimits
-  /** Subscriptions that are counted, by what they are to. */
+  /** Number of open subscriptions by subject. */
   private readonly open = { heads: 0, logs: 0 }
-  /** What each client has of them. */
+  /** Number of open subscriptions of each client. */
   private readonly shares: { readonly heads: Shares; readonly logs: Shares }
 
   constructor(core: Core, limits: FollowLimits, report: (e: unknown) => void) {

@@ -1,4 +1,4 @@
-// What can be followed, and the JSON bytes of an event.
+// The subjects of filters and subscriptions, and the JSON bytes of their events.
 
 import type { Core, Hex, JsonObject } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'

@@ -2,9 +2,9 @@
 
 import type { Core, JsonObject, ReadRange } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
+import type { AbortOptions } from '../abort-options.ts'
 import { argumentError, NotFoundError, told } from '../errors.ts'
 import { Packed } from '../packed.ts'
-import type { Patience } from '../patience.ts'
 import { ADDRESS_BYTES, type AnyData, type BlockPlace, dataOf, type Form, hexOf, isHex, quantityOf, WORD_BYTES } from '../values.ts'
 import { type Block, readBlock } from './blocks.ts'
 import { type Log, type Receipt, readBlockLogs, readBlockReceipts } from './logs.ts'
@@ -14,7 +14,7 @@ import { type Batch, type Rows, readAhead } from './rows.ts'
  * Blocks of the canonical chain, both ends included; `timeout` is for each batch, not for all of
  * them.
  */
-export interface ChainRange extends Patience {
+export interface ChainRange extends AbortOptions {
   /** Default: the first block that there is. */
   readonly from?: BlockPlace | undefined
   /** Default: the head when the iteration begins. */
@@ -70,7 +70,7 @@ export function blockRef(place: BlockPlace): string | { blockHash: string } {
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
-/** Number and hash of a canonical block, or of any by hash. */
+/** Number and hash of a canonical block by number or tag, or of any known block by hash. */
 export async function blockId(core: Core, place: BlockPlace): Promise<BlockId> {
   const ref = blockRef(place)
   const asked =
@@ -121,7 +121,7 @@ async function unpacked<T, F extends Form>(
 /** Reads a range in batches; `ask` gives the bytes of one. */
 function overRange<T, F extends Form>(
   core: Core,
-  { from, to, follow = false, form, ...patience }: RangeOptions<F>,
+  { from, to, follow = false, form, ...abort }: RangeOptions<F>,
   ask: (range: ReadRange) => Promise<Uint8Array>,
   read: (packed: Packed<F>, into: T[]) => void,
 ): Rows<T> {
@@ -138,7 +138,7 @@ function overRange<T, F extends Form>(
     const isOver = !follow && (next > place.to || next === place.from)
     return { items, next: isOver ? undefined : { from: next, after: next === place.from ? place.after : last, to: place.to } }
   }
-  return readAhead(first, fetch, patience)
+  return readAhead(first, fetch, abort)
 }
 
 /** Blocks of a range. */

@@ -18,7 +18,7 @@ export interface Log<F extends Form = 'hex'> {
   readonly blockTimestamp: bigint
   readonly transactionHash: Data<F>
   readonly transactionIndex: number
-  /** Its place among the logs of the block. */
+  /** Index of the log within the block. */
   readonly logIndex: number
 }
 

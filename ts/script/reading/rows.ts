@@ -1,6 +1,6 @@
 // What comes in batches: an async iterable over single items that reads one batch ahead and no
 // more.
-import { checkSignal, type Patience, within } from '../patience.ts'
+import { type AbortOptions, checkSignal, within } from '../abort-options.ts'
 
 /** A batch, and what the next one begins with; undefined where it is the last one. */
 export interface Batch<T, Next> {
@@ -62,22 +62,22 @@ export class Rows<T> implements AsyncIterable<T> {
 }
 
 /** Goes from batch to batch, one read ahead. */
-export function readAhead<T, Next>(first: () => Promise<Next | undefined>, fetch: Fetch<T, Next>, patience: Patience): Rows<T> {
+export function readAhead<T, Next>(first: () => Promise<Next | undefined>, fetch: Fetch<T, Next>, abort: AbortOptions): Rows<T> {
   const ask = (from: Next): Promise<Batch<T, Next>> => {
-    const asked = within(patience, () => fetch(from))
+    const asked = within(abort, () => fetch(from))
     // It may fail before it is awaited, and is never awaited if the iteration ends early.
     asked.catch(() => undefined)
     return asked
   }
   return new Rows(async function* () {
-    checkSignal(patience)
+    checkSignal(abort)
     const begin = await first()
     let ahead = begin === undefined ? undefined : ask(begin)
     while (ahead !== undefined) {
       const { items, next } = await ahead
       ahead = next === undefined ? undefined : ask(next)
       if (items.length > 0) yield items
-      checkSignal(patience)
+      checkSignal(abort)
     }
   })
 }

@@ -2,9 +2,9 @@
 
 import type { Core } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
+import { type AbortOptions, within } from '../abort-options.ts'
 import { told } from '../errors.ts'
 import { Packed } from '../packed.ts'
-import { type Patience, within } from '../patience.ts'
 import {
   ADDRESS_BYTES,
   type AnyData,
@@ -31,7 +31,7 @@ export interface Account<F extends Form = 'hex'> {
 }
 
 /** How a state is read. */
-export interface StateOptions<F extends Form = 'hex'> extends Patience {
+export interface StateOptions<F extends Form = 'hex'> extends AbortOptions {
   readonly form?: F | undefined
 }
 
@@ -46,15 +46,15 @@ export class State<F extends Form = 'hex'> {
   private readonly core: Core
   private readonly place: BlockPlace
   private readonly form: F
-  private readonly patience: Patience
+  private readonly abort: AbortOptions
   private found: Promise<BlockId> | undefined
 
   /** @internal */
-  constructor(core: Core, place: BlockPlace, { form, ...patience }: StateOptions<F>) {
+  constructor(core: Core, place: BlockPlace, { form, ...abort }: StateOptions<F>) {
     this.core = core
     this.place = place
     this.form = (form ?? 'hex') as F
-    this.patience = patience
+    this.abort = abort
   }
 
   /** The block after which this is. */
@@ -103,11 +103,11 @@ export class State<F extends Form = 'hex'> {
       const bytes = hash === undefined ? new Uint8Array() : await told(readBytes(this.core, 'read', { what: 'code', of: { hash } }))
       return new Packed(bytes, this.form).data(bytes.length)
     }
-    return await within(this.patience, read)
+    return await within(this.abort, read)
   }
 
   private async codeHash(address: AnyData): Promise<string | undefined> {
-    const account = await new State(this.core, this.place, { ...this.patience, form: 'hex' }).at(this.block()).account(address)
+    const account = await new State(this.core, this.place, { ...this.abort, form: 'hex' }).at(this.block()).account(address)
     return account?.codeHash
   }
 
@@ -119,7 +119,7 @@ export class State<F extends Form = 'hex'> {
 
   /** Reads many keys in parts. */
   private async inParts<K, T>(keys: readonly K[], ask: (part: readonly K[], block: { blockHash: string }) => Promise<T[]>): Promise<T[]> {
-    return await within(this.patience, async () => {
+    return await within(this.abort, async () => {
       const { hash } = await this.block()
       const all: T[] = []
       for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {

@@ -1,8 +1,8 @@
 // Struct logs one after the other, as they come from the core: however many there are, a few chunks
 // are in memory.
 import type { ResultStream } from '../../core/port.ts'
+import { type AbortOptions, checkSignal } from '../abort-options.ts'
 import { hearthError, TraceError } from '../errors.ts'
-import { checkSignal, type Patience } from '../patience.ts'
 import type { StructLog, StructLogSummary } from './results.ts'
 
 /**
@@ -54,15 +54,15 @@ export class Steps implements AsyncIterable<StructLog> {
   /** How the transaction ended; settled once all steps were taken. */
   readonly summary: Promise<StructLogSummary>
   private readonly open: () => Promise<ResultStream>
-  private readonly patience: Patience
+  private readonly abort: AbortOptions
   private settle: (summary: StructLogSummary) => void = () => undefined
   private fail: (e: unknown) => void = () => undefined
   private used = false
 
   /** @internal */
-  constructor(open: () => Promise<ResultStream>, patience: Patience) {
+  constructor(open: () => Promise<ResultStream>, abort: AbortOptions) {
     this.open = open
-    this.patience = patience
+    this.abort = abort
     this.summary = new Promise((resolve, reject) => {
       this.settle = resolve
       this.fail = reject
@@ -81,16 +81,16 @@ export class Steps implements AsyncIterable<StructLog> {
     this.used = true
     let stream: ResultStream | undefined
     const cancel = (): void => stream?.cancel()
-    const { signal } = this.patience
+    const { signal } = this.abort
     try {
-      checkSignal(this.patience)
+      checkSignal(this.abort)
       stream = await this.open()
       signal?.addEventListener('abort', cancel, { once: true })
       const cutter = new Cutter()
       for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
         const steps = cutter.take(chunk)
         if (steps.length > 0) yield steps
-        checkSignal(this.patience)
+        checkSignal(this.abort)
       }
       const { steps, summary } = cutter.finish()
       this.settle(summary)

@@ -8,9 +8,9 @@ import { readAs } from '../../core/results.ts'
 import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/codec/call.ts'
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'
+import { type AbortOptions, within } from '../abort-options.ts'
 import { blockOverridesOf, type CallRequest, checked, type Overrides } from '../call.ts'
 import { argumentError, NotFoundError, told } from '../errors.ts'
-import { type Patience, within } from '../patience.ts'
 import { blockRef } from '../reading/chain.ts'
 import { type AnyData, type BlockPlace, dataOf, type Hex, quantityOf, WORD_BYTES, wire } from '../values.ts'
 import type { StructLogConfig, TraceResult, TracerConfig, TracerName } from './results.ts'
@@ -33,7 +33,7 @@ export interface WholeBlock {
 export type TraceTarget = AnyData | InBlock | CallRequest
 
 /** How to trace. */
-export interface TraceOptions<C = unknown> extends Patience {
+export interface TraceOptions<C = unknown> extends AbortOptions {
   /** The tracer's own options. */
   readonly config?: C | undefined
   /** Of a call: in the environment of this block, on the state after it. Default: the head. */
@@ -56,7 +56,7 @@ const NO_TIMEOUT = '24h'
 type Op = 'traceTransaction' | 'traceCall' | 'traceBlockByNumber' | 'traceBlockByHash'
 
 /** The core's operation, without the configuration of the tracer. */
-interface Asked {
+interface ResolvedRequest {
   readonly op: Op
   readonly args: JsonObject
 }
@@ -76,7 +76,7 @@ async function hashAt(core: Core, { block, index }: InBlock): Promise<string> {
   return found.hash
 }
 
-async function askedFor(core: Core, target: TraceTarget | WholeBlock, options: TraceOptions): Promise<Asked> {
+async function resolveRequest(core: Core, target: TraceTarget | WholeBlock, options: TraceOptions): Promise<ResolvedRequest> {
   if (typeof target === 'string' && !target.startsWith('0x')) {
     const block = JSON.stringify(target)
     throw argumentError(`a transaction is given by its hash, not ${block}; a block is given as { block: ${block} }`)
@@ -123,7 +123,7 @@ export class Tracer {
 
   private async stream(target: TraceTarget | WholeBlock, tracer: string, options: TraceOptions): Promise<ResultStream> {
     const config = this.config(tracer, options)
-    const { op, args } = await askedFor(this.core, target, options)
+    const { op, args } = await resolveRequest(this.core, target, options)
     return this.core.stream(op, { ...args, config } as never)
   }
 
@@ -144,7 +144,7 @@ export class Tracer {
 
   /** What functions of this process give. */
   async withHooks(target: TraceTarget | WholeBlock, hooks: ScriptHooks, options: TraceOptions): Promise<unknown> {
-    const { op, args } = await askedFor(this.core, target, options)
+    const { op, args } = await resolveRequest(this.core, target, options)
     const { signal, timeout, config } = options
     const traceWith = this.core.traceWith
     if (traceWith === undefined) throw new NotFoundError('unsupported', 'this node runs no functions of this process')

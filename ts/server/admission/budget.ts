@@ -1,7 +1,7 @@
 // How many bytes of requests may be in memory at the same time, over all connections of a listener.
 import { Queue } from '../queue.ts'
 
-/** Someone who waits for room. */
+/** A request that waits for free bytes. */
 interface Waiting {
   readonly bytes: number
   /** Whether it has been admitted or has given up. */

@@ -8,8 +8,8 @@ interface Own {
   connections: number
 }
 
-/** Room that takes both of the client and of all. */
-export interface Room {
+/** A share of a byte budget: what it takes counts towards the client and towards the total. */
+export interface SharedBudget {
   /** Whether the last who found no room lacked that of its client, and not that of all. */
   readonly isOverShare: boolean
   take(bytes: number): boolean
@@ -43,18 +43,18 @@ export class ClientBudgets {
     return this.own.size
   }
 
-  /** Room for a connection of a client. */
-  of(client: string): Room {
+  /** The budget of a connection of a client. */
+  of(client: string): SharedBudget {
     const own = this.own.get(client) ?? { budget: new ByteBudget(this.most), connections: 0 }
     own.connections++
     this.own.set(client, own)
-    return new ClientRoom(this.all, own, () => {
+    return new ClientShare(this.all, own, () => {
       if (own.connections === 0 && own.budget.taken === 0) this.own.delete(client)
     })
   }
 }
 
-class ClientRoom implements Room {
+class ClientShare implements SharedBudget {
   isOverShare = false
   private readonly all: ByteBudget
   private readonly own: Own

@@ -22,15 +22,15 @@ export interface Fresh {
 /** One isolate, with at most one context ready beforehand. */
 export class Cell {
   readonly isolate: Isolate
-  private readonly furniture: Script
+  private readonly runtimeSource: Script
   private ready: Fresh | undefined
   private seal: Fresh | 'none' | undefined
 
-  /** `furniture` is the text of the script that makes a context ready. */
-  constructor(ivm: IsolatedVm, furniture: string, memoryBytes: number) {
+  /** `runtimeSource` is the text of the script that makes a context ready. */
+  constructor(ivm: IsolatedVm, runtimeSource: string, memoryBytes: number) {
     const memoryLimit = Math.max(LEAST_MEMORY_MIB, Math.floor(memoryBytes / MIB))
     this.isolate = new ivm.Isolate({ memoryLimit })
-    this.furniture = this.isolate.compileScriptSync(furniture, { filename: 'inside' })
+    this.runtimeSource = this.isolate.compileScriptSync(runtimeSource, { filename: 'inside' })
   }
 
   /**
@@ -85,7 +85,7 @@ export class Cell {
 
   private make(): Fresh {
     const context = this.isolate.createContextSync()
-    return { context, inside: this.furniture.runSync(context, { reference: true }) }
+    return { context, inside: this.runtimeSource.runSync(context, { reference: true }) }
   }
 
   dispose(): void {

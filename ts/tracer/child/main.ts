@@ -32,7 +32,7 @@ interface Begin {
 const FIRST_MEMORY_BYTES = 256 * 1024 * 1024
 
 const ivm = loadIsolatedVm(process.argv[2] ?? '')
-const furniture = insideScript()
+const runtimeSource = insideScript()
 const text = (payload: ArrayBuffer): string => Buffer.from(payload).toString('utf8')
 const bytes = (of: string): Uint8Array => Buffer.from(of, 'utf8')
 
@@ -58,10 +58,10 @@ function isLast(message: Message): boolean {
 let awaited = false
 
 /**
- * What a transaction in a sealed context has been given so far, for the case that it must run again
- * in a fresh one.
+ * The messages that a transaction in a sealed context has received, for a second run in a fresh
+ * context.
  */
-class Tape {
+class MessageLog {
   readonly messages: Message[] = []
   private bytes = 0
 
@@ -77,12 +77,12 @@ class Tape {
   }
 }
 
-/** Bytes that a tape may hold. */
+/** Maximum size of the message log, in bytes. */
 const TAPE_BYTES = 32 * 1024 * 1024
 
 /** What is recorded of the transaction that runs. */
-let tape: Tape | undefined
-/** Whether the tape was too short: the transaction is executed once more. */
+let messageLog: MessageLog | undefined
+/** Whether the message log was full: the core executes the transaction once more. */
 let isCut = false
 /** What a transaction that runs again is given first. */
 let again: Message[] = []
@@ -100,7 +100,7 @@ function next(): Message | undefined {
     awaited = (header.getUint32(CHUNK_FLAGS_AT, true) & ACKNOWLEDGE) !== 0
   } else awaited = false
   if (isLast(message)) return undefined
-  isCut = tape?.keep(message) === false
+  isCut = messageLog?.keep(message) === false
   return isCut ? undefined : message
 }
 
@@ -168,7 +168,7 @@ function failure(error: unknown): string {
 }
 
 let memoryBytes = FIRST_MEMORY_BYTES
-let cell = new Cell(ivm, furniture, memoryBytes)
+let cell = new Cell(ivm, runtimeSource, memoryBytes)
 let spare: Cell | undefined = cell
 let request: number | undefined
 
@@ -181,7 +181,7 @@ function cellFor(begin: Begin): Cell {
     spare = undefined
     memoryBytes = begin.limits.memoryBytes
   }
-  cell = spare ?? new Cell(ivm, furniture, memoryBytes)
+  cell = spare ?? new Cell(ivm, runtimeSource, memoryBytes)
   spare = undefined
   request = begin.request
   return cell
@@ -236,7 +236,7 @@ function sealedFor(begin: Begin): Fresh | undefined {
  * may be one that a fresh context would not have, or would word in another way.
  */
 function runSealed({ inside }: Fresh, begin: Begin): boolean {
-  tape = new Tape()
+  messageLog = new MessageLog()
   isCut = false
   let isDone = true
   run(inside, begin, (outcome) => {
@@ -247,7 +247,7 @@ function runSealed({ inside }: Fresh, begin: Begin): boolean {
     return true
   })
   if (isDone) return true
-  again = tape.messages
+  again = messageLog.messages
   cell.unseal()
   return false
 }
@@ -255,12 +255,12 @@ function runSealed({ inside }: Fresh, begin: Begin): boolean {
 function transact(message: Message): void {
   over = awaited = false
   again = []
-  tape = undefined
+  messageLog = undefined
   try {
     const begin = JSON.parse(text(message.payload)) as Begin
     const sealed = sealedFor(begin)
     const isDone = sealed !== undefined && runSealed(sealed, begin)
-    tape = undefined
+    messageLog = undefined
     if (!isDone) {
       const fresh = cell.take()
       try {
@@ -275,7 +275,7 @@ function transact(message: Message): void {
   over = true
   // The answer is on its way: the context of the next transaction is made while none is waiting.
   if (plain !== request || !isLight || transactions < FRESH_FIRST) cell.prepare()
-  spare ??= new Cell(ivm, furniture, memoryBytes)
+  spare ??= new Cell(ivm, runtimeSource, memoryBytes)
   spare.prepare()
 }
 

@@ -91,7 +91,7 @@ export const GLOBAL_NAMES: readonly string[] = [...Object.keys(FUNCTIONS), 'bigI
 const ABSENT = ['console', 'WebAssembly', 'SharedArrayBuffer', 'Atomics', 'Intl', 'WeakRef', 'FinalizationRegistry']
 
 /** Puts the functions into the global scope and takes out what must not be there. */
-export function furnish(scope: object): void {
+export function installGlobals(scope: object): void {
   for (const name of ABSENT) delete (scope as Record<string, unknown>)[name]
   for (const [name, value] of Object.entries(FUNCTIONS)) {
     defineProperty(scope, name, { value, writable: true, enumerable: true, configurable: true })

@@ -2,7 +2,7 @@
 import { offerLibrary } from './big.ts'
 import { dbOver } from './db.ts'
 import { events } from './events.ts'
-import { furnish, GLOBAL_NAMES, setPrecompiles } from './globals.ts'
+import { GLOBAL_NAMES, installGlobals, setPrecompiles } from './globals.ts'
 import { fieldsFor, type Hooks, load, Unfit } from './hooks.ts'
 import { finalise, forgetEnd, isEnded, OUTCOME, outcomeOf } from './interrupt.ts'
 import { forgetSteps, setRecorded } from './log.ts'
@@ -103,7 +103,7 @@ function finish(outputLimit: number): string {
   })
 }
 
-furnish(globalThis)
+installGlobals(globalThis)
 
 /** Makes the realm fit for one transaction after the other. Throws where that cannot be. */
 function sealRealm(): string {

@@ -2,9 +2,9 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { byteCount, ether, grouped, number } from '../parts/format.ts'
-import { late } from '../parts/late.tsx'
+import { late } from '../parts/lazy.tsx'
 import { Card, Copy, Empty, Fact, usePainted, Wait, Who } from '../parts/small.tsx'
-import { Told, Trouble } from '../parts/trouble.tsx'
+import { Message, Trouble } from '../parts/trouble.tsx'
 import { isAddress } from '../store/chain.ts'
 import { head } from '../store/live.ts'
 import { names } from '../store/names.ts'
@@ -12,7 +12,7 @@ import { useResource } from '../store/resource.ts'
 import { addressPath } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
 
-const AccountMore = late(async () => (await import('../ask/account.tsx')).AccountMore, true)
+const AccountMore = late(async () => (await import('../tools/account.tsx')).AccountMore, true)
 
 /** Characters of code that are shown. */
 const CODE_CHARACTERS_MAX = 20_000
@@ -45,9 +45,9 @@ export function AddressPage({ address }: { readonly address: string }): JSX.Elem
   document.title = `${address.slice(0, 10)} · Hearth`
   if (!isValid) {
     return (
-      <Told id="bad-address" title="This is no address">
+      <Message id="bad-address" title="This is no address">
         <p>An address is 0x and 40 hex digits.</p>
-      </Told>
+      </Message>
     )
   }
   if (error !== undefined) return <Trouble error={error} retry={reload} />

@@ -5,7 +5,7 @@ import { buildTree, type FlameOrder, type Frame, flameBoxes, type RawFrame } fro
 import { FlameView } from '../parts/flame.tsx'
 import { age, bytes, ether, grouped, gwei, number, percent, time } from '../parts/format.ts'
 import { Card, Copy, Empty, Fact, Meter, Segments, TxLink, useNow, usePainted, Wait, Who } from '../parts/small.tsx'
-import { Told, Trouble } from '../parts/trouble.tsx'
+import { Message, Trouble } from '../parts/trouble.tsx'
 import { type Block, blockParameter, type Header, isHash, isHeight, isTag, type Receipt } from '../store/chain.ts'
 import { head } from '../store/live.ts'
 import { names } from '../store/names.ts'
@@ -188,16 +188,16 @@ export function BlockPage({ id }: { readonly id: string }): JSX.Element {
   document.title = `Block ${block === undefined ? id.slice(0, 12) : grouped(number(block.number))} · Hearth`
   if (!isValid) {
     return (
-      <Told id="bad-block" title="This is no block">
+      <Message id="bad-block" title="This is no block">
         <p>A block is named by its height, its hash (0x and 64 hex digits), or one of latest, safe, finalized and earliest.</p>
-      </Told>
+      </Message>
     )
   }
   if (error !== undefined) return <Trouble error={error} retry={reload} />
   if (value === undefined) return <Wait what="Reading the block" />
   if (value === null || block === undefined) {
     return (
-      <Told id="unknown-block" title="This node does not have the block">
+      <Message id="unknown-block" title="This node does not have the block">
         <p>
           {isHeight(id) && newest !== undefined && Number(id) > newest
             ? `The newest block is ${grouped(newest)}: block ${grouped(Number(id))} does not exist yet.`
@@ -211,7 +211,7 @@ export function BlockPage({ id }: { readonly id: string }): JSX.Element {
             The newest block
           </a>
         </div>
-      </Told>
+      </Message>
     )
   }
   const height = number(block.number)

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { age, bytes, duration, ether, grouped, gwei, number, percent } from '../parts/format.ts'
-import { late } from '../parts/late.tsx'
+import { late } from '../parts/lazy.tsx'
 import { Card, Empty, Meter, TxLink, useNow, usePainted, Wait, Who } from '../parts/small.tsx'
 import { Spark } from '../parts/spark.tsx'
 import { Trouble } from '../parts/trouble.tsx'
@@ -12,7 +12,7 @@ import { names } from '../store/names.ts'
 import { blockPath } from '../store/router.ts'
 import { ask, RpcFailure, rpc, rpcOr, tokenGiven } from '../store/rpc.ts'
 
-const HomeTools = late(async () => (await import('../ask/dev.tsx')).HomeTools, true)
+const HomeTools = late(async () => (await import('../tools/dev.tsx')).HomeTools, true)
 
 /** Blocks that are shown, and transactions. */
 const BLOCKS = 12

@@ -2,9 +2,9 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { age, ether, grouped, gwei, number, percent, time } from '../parts/format.ts'
-import { late } from '../parts/late.tsx'
+import { late } from '../parts/lazy.tsx'
 import { Card, Copy, Fact, useNow, usePainted, Wait, Who } from '../parts/small.tsx'
-import { Told, Trouble } from '../parts/trouble.tsx'
+import { Message, Trouble } from '../parts/trouble.tsx'
 import { isHash } from '../store/chain.ts'
 import { head } from '../store/live.ts'
 import type { Resource } from '../store/resource.ts'
@@ -32,8 +32,8 @@ const Balances = late(async () => (await import('../tx/views.ts')).Balances)
 const StateDiff = late(async () => (await import('../tx/views.ts')).StateDiff)
 const Gas = late(async () => (await import('../tx/views.ts')).Gas)
 const StorageHeat = late(async () => (await import('../tx/views.ts')).StorageHeat)
-const Lines = late(async () => (await import('../ask/lines.tsx')).Lines)
-const OriginLine = late(async () => (await import('../ask/source.tsx')).OriginLine, true)
+const Lines = late(async () => (await import('../tools/lines.tsx')).Lines)
+const OriginLine = late(async () => (await import('../tools/source.tsx')).OriginLine, true)
 const Raw = late(async () => (await import('../tx/views.ts')).Raw)
 const Steps = late(async () => (await import('../tx/steps.tsx')).Steps)
 
@@ -222,16 +222,16 @@ export function TransactionPage({ hash: given, view }: { readonly hash: string; 
   document.title = `Transaction ${hash.slice(0, 10)} · Hearth`
   if (!isValid) {
     return (
-      <Told id="bad-hash" title="This is no transaction hash">
+      <Message id="bad-hash" title="This is no transaction hash">
         <p>A hash is 0x and 64 hex digits; this has {given.length} characters.</p>
-      </Told>
+      </Message>
     )
   }
   if (error !== undefined) return <Trouble error={error} retry={reload} />
   if (loaded === undefined) return <Wait what="Reading the transaction" />
   if (loaded === null) {
     return (
-      <Told id="unknown-transaction" title="This node does not know the transaction">
+      <Message id="unknown-transaction" title="This node does not know the transaction">
         <p>
           It may be on another chain, not yet mined, or have left this chain in a reorganisation. The page looks again with each new block.
         </p>
@@ -241,7 +241,7 @@ export function TransactionPage({ hash: given, view }: { readonly hash: string; 
             Look again
           </button>
         </div>
-      </Told>
+      </Message>
     )
   }
   const status = loaded.receipt?.status
@@ -285,12 +285,12 @@ export function TransactionPage({ hash: given, view }: { readonly hash: string; 
       {waits ? (
         <>
           <Facts loaded={loaded} steps={undefined} />
-          <Told id="pending" title="This transaction waits for a block">
+          <Message id="pending" title="This transaction waits for a block">
             <p>
               It has no trace yet. The page looks again with each new block; a development chain that mines on demand makes one with
               evm_mine.
             </p>
-          </Told>
+          </Message>
         </>
       ) : trace.error !== undefined ? (
         <>

@@ -185,7 +185,7 @@ export function Trouble({
   const { id, title, help, serious = false } = knownOf(error)
   const message = error instanceof Error ? error.message : String(error)
   return (
-    <Told id={id} title={title} serious={serious}>
+    <Message id={id} title={title} serious={serious}>
       <p>{help}</p>
       <div class="said" dir="auto">
         {error instanceof RpcFailure ? `${error.method}: ` : ''}
@@ -199,12 +199,12 @@ export function Trouble({
           </button>
         </div>
       )}
-    </Told>
+    </Message>
   )
 }
 
 /** A box that says something in place of what was asked for. */
-export const Told = ({
+export const Message = ({
   id,
   title,
   serious = false,

@@ -1,8 +1,8 @@
 // The contracts of a trace by compiler artifacts. What reads artifacts is loaded where there are
 // any.
 import { signal } from '@preact/signals'
-import type { Contracts } from '../ask/contracts.ts'
 import { useResource } from '../store/resource.ts'
+import type { Contracts } from '../tools/contracts.ts'
 import type { Trace } from './load.ts'
 
 /** Whether the node was given artifacts. */
@@ -25,7 +25,7 @@ function numberOf(trace: Trace): number {
 export function useContracts(trace: Trace): Contracts | undefined {
   const isAsked = nodeHasArtifacts || given.value > 0
   const { value } = useResource(isAsked ? `contracts ${numberOf(trace)} ${given.value}` : undefined, async (signal) =>
-    (await import('../ask/contracts.ts')).contractsOf(trace, nodeHasArtifacts, signal),
+    (await import('../tools/contracts.ts')).contractsOf(trace, nodeHasArtifacts, signal),
   )
   return value
 }

@@ -2,16 +2,16 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { type FlameOrder, type Frame, flameBoxes, flameHtml, flameSvg, folded, hotFunctions, speedscope } from '../../explore/index.ts'
-import type { Contracts } from '../ask/contracts.ts'
 import { FlameView } from '../parts/flame.tsx'
 import { grouped, percent } from '../parts/format.ts'
-import { late } from '../parts/late.tsx'
+import { late } from '../parts/lazy.tsx'
 import { Card, Fact, Foreign, Meter, Segments } from '../parts/small.tsx'
 import { names } from '../store/names.ts'
 import { setQuery, txPath } from '../store/router.ts'
+import type { Contracts } from '../tools/contracts.ts'
 import type { GasFacts, Trace } from './load.ts'
 
-const Functions = late(async () => (await import('../ask/functions.tsx')).Functions, true)
+const Functions = late(async () => (await import('../tools/functions.tsx')).Functions, true)
 
 /** Functions that are listed. */
 const HOT_MAX = 100

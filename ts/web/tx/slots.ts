@@ -1,8 +1,8 @@
 // Names of slots: by the layout of the contract, else by the hashes that the transaction computed.
 import { type Frame, namedSlot, type Preimages } from '../../explore/index.ts'
-import type { Contracts } from '../ask/contracts.ts'
 import { useResource } from '../store/resource.ts'
 import { rpcOr } from '../store/rpc.ts'
+import type { Contracts } from '../tools/contracts.ts'
 
 /** What a transaction hashed; undefined until it is known. */
 export function usePreimages(hash: string, block: string): Preimages | undefined {

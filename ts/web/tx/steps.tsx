@@ -2,15 +2,15 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Frame, flameName, opcodeHint, opKind } from '../../explore/index.ts'
-import type { Contracts } from '../ask/contracts.ts'
 import { grouped } from '../parts/format.ts'
-import { late } from '../parts/late.tsx'
+import { late } from '../parts/lazy.tsx'
 import { Card, Empty, Foreign } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
 import { type ListHandle, VirtualList } from '../parts/vlist.tsx'
 import { names } from '../store/names.ts'
 import { query, setQuery, txPath } from '../store/router.ts'
 import { rpc } from '../store/rpc.ts'
+import type { Contracts } from '../tools/contracts.ts'
 import type { StepIndex, Trace } from './load.ts'
 import { type Where, whereOf } from './search.ts'
 import { slotName, storageOf, usePreimages } from './slots.ts'
@@ -26,7 +26,7 @@ export interface StepsProps {
   readonly contracts: Contracts | undefined
 }
 
-const SourcePane = late(async () => (await import('../ask/source.tsx')).SourcePane, true)
+const SourcePane = late(async () => (await import('../tools/source.tsx')).SourcePane, true)
 
 const ROW_HEIGHT = 22
 

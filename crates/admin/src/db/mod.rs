@@ -80,7 +80,7 @@ pub enum DbTask {
         to: u64,
         /// Makes the state from a snapshot even where history would do.
         #[serde(default)]
-        anew: bool,
+        from_snapshot: bool,
         /// Only says what would be done.
         #[serde(default)]
         dry_run: bool,
@@ -154,7 +154,7 @@ impl DbTask {
             Self::Verify => state.verify(),
             Self::Repair { accept_loss, from } => state.repair(*accept_loss, from),
             Self::RestoreBlocks { from } => state.restore_blocks(from),
-            Self::Rollback { to, anew, dry_run } => state.rollback(*to, *anew, *dry_run),
+            Self::Rollback { to, from_snapshot, dry_run } => state.rollback(*to, *from_snapshot, *dry_run),
             Self::Snapshot => state.snapshot(),
             Self::ExportState { height, file } => state.export(*height, file),
             Self::ImportState { file } => state.import(file),

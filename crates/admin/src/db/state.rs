@@ -1,7 +1,7 @@
 //! Tasks on the state of a home: contents, verify, repair, rollback, snapshots, a height as a
 //! stream, dumps, backups.
 
-use crate::inbox::{self, Ask, Client};
+use crate::inbox::{self, Client, InboxCommand};
 use crate::jobs::{Job, JobControl, JobError, JobProgress};
 use hearth_chain::operate::{self, BlockRecord, LedgerRepair, LedgerReport, Reading, Repaired};
 use hearth_chain::{Chain, ChainError, HOME_FORMAT, home_format};
@@ -112,12 +112,13 @@ impl<'a> State<'a> {
     }
 
     /// The head before, and the head afterwards; `null` where nothing was changed.
-    pub fn rollback(&self, to: Height, anew: bool, dry_run: bool) -> Result<Value, JobError> {
+    pub fn rollback(&self, to: Height, from_snapshot: bool, dry_run: bool) -> Result<Value, JobError> {
         let options = self.job.chain_options();
         let planned = |plan| (plan, None);
         let (plan, now) = match dry_run {
-            true => operate::plan_roll_back(self.home(), &options, to, anew).map(planned),
-            false => operate::roll_back(self.home(), &options, to, anew).map(|(plan, now)| (plan, Some(now))),
+            true => operate::plan_roll_back(self.home(), &options, to, from_snapshot).map(planned),
+            false => operate::roll_back(self.home(), &options, to, from_snapshot)
+                .map(|(plan, now)| (plan, Some(now))),
         }
         .map_err(job_error)?;
         let target = json!({ "height": to, "hash": plan.to });
@@ -142,7 +143,7 @@ impl<'a> State<'a> {
     pub fn snapshot(&self) -> Result<Value, JobError> {
         let chain = match Chain::open(self.home(), &self.job.chain_options()) {
             Err(error) if error.home_in_use().is_some() => {
-                return Client::new(self.home()).ask(&Ask::Snapshot, self.control);
+                return Client::new(self.home()).request(&InboxCommand::Snapshot, self.control);
             }
             opened => opened.map_err(job_error)?,
         };

@@ -1,6 +1,6 @@
 //! The client of the node that runs on a home.
 
-use super::protocol::{self, ANSWER, Answer, Ask, Outcome, READER, REQUEST, Request};
+use super::protocol::{self, ANSWER, Answer, InboxCommand, Outcome, READER, REQUEST, Request};
 use crate::jobs::{JobControl, JobError};
 use hearth_chain::HomePaths;
 use hearth_flatkv::{Holder, LOCK_FILE};
@@ -34,12 +34,12 @@ pub(crate) struct Client {
 }
 
 /// A request under way; dropping it removes its files.
-struct Posted {
+struct PendingRequest {
     request: PathBuf,
     answer: PathBuf,
 }
 
-impl Drop for Posted {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.request);
         let _ = fs::remove_file(&self.answer);
@@ -61,11 +61,11 @@ impl Client {
     /// cancelled `control` cancels the work and waits until the node has ended it.
     ///
     /// # Errors
-    /// [`JobError::InUse`] and [`JobError::NoAnswer`] if no node answers, [`JobError::Asked`] with
-    /// the error of the node, [`JobError::Cancelled`].
-    pub fn ask(&self, ask: &Ask, control: &JobControl) -> Result<Value, JobError> {
+    /// [`JobError::InUse`] and [`JobError::NoAnswer`] if no node answers, [`JobError::FromNode`]
+    /// with the error of the node, [`JobError::Cancelled`].
+    pub fn request(&self, command: &InboxCommand, control: &JobControl) -> Result<Value, JobError> {
         self.find_reader(control)?;
-        let posted = self.post(ask)?;
+        let posted = self.post(command)?;
         let done = self.wait(&posted, control);
         if matches!(done, Err(JobError::Cancelled)) {
             let _ = fs::remove_file(&posted.request);
@@ -99,18 +99,18 @@ impl Client {
         }
     }
 
-    fn post(&self, ask: &Ask) -> Result<Posted, JobError> {
+    fn post(&self, command: &InboxCommand) -> Result<PendingRequest, JobError> {
         let pid = std::process::id();
         let since_epoch = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let name = format!("{pid}-{}", since_epoch.as_nanos());
         let path = |ending| self.folder.join(format!("{name}.{ending}"));
-        let posted = Posted { request: path(REQUEST), answer: path(ANSWER) };
-        protocol::write(&posted.request, &Request { pid, ask: ask.clone() })
+        let posted = PendingRequest { request: path(REQUEST), answer: path(ANSWER) };
+        protocol::write(&posted.request, &Request { pid, command: command.clone() })
             .map_err(|source| JobError::Io { path: posted.request.clone(), source })?;
         Ok(posted)
     }
 
-    fn wait(&self, posted: &Posted, control: &JobControl) -> Result<Value, JobError> {
+    fn wait(&self, posted: &PendingRequest, control: &JobControl) -> Result<Value, JobError> {
         let (began, mut beat, mut heard) = (Instant::now(), None, Instant::now());
         // A process in another container is not visible here: only missing answers show that it is
         // gone.
@@ -130,7 +130,9 @@ impl Client {
                 }
                 match answer.outcome {
                     Some(Outcome::Done(report)) => return Ok(report),
-                    Some(Outcome::Failed { kind, message }) => return Err(JobError::Asked { kind, message }),
+                    Some(Outcome::Failed { kind, message }) => {
+                        return Err(JobError::FromNode { kind, message });
+                    }
                     None => {}
                 }
             }

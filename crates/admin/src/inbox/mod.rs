@@ -14,7 +14,7 @@ mod server;
 mod work;
 
 pub(crate) use client::Client;
-pub use protocol::Ask;
+pub use protocol::InboxCommand;
 pub use server::Inbox;
 
 use crate::jobs::{JobControl, JobError};
@@ -64,8 +64,8 @@ pub fn open_with_snapshot<T>(mut open: impl FnMut() -> Result<T, NodeError>) -> 
 
 /// Waits for a snapshot of the node that has the home; `why` says why one is needed.
 fn take_snapshot(home: &Path, why: String, control: &JobControl) -> Result<(), JobError> {
-    let asked = Client::new(home).with_limit(SNAPSHOT_WAIT_MAX).ask(&Ask::Snapshot, control);
-    asked.map(drop).map_err(|failed| match failed {
+    let requested = Client::new(home).with_limit(SNAPSHOT_WAIT_MAX).request(&InboxCommand::Snapshot, control);
+    requested.map(drop).map_err(|failed| match failed {
         JobError::Cancelled => JobError::Cancelled,
         failed => JobError::NoSnapshot { why, failed: failed.to_string() },
     })

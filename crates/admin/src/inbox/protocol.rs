@@ -31,7 +31,7 @@ pub(super) fn folder(home: &Path) -> PathBuf {
 /// A request of another process to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase", deny_unknown_fields)]
-pub enum Ask {
+pub enum InboxCommand {
     /// Make the traces of a range of blocks.
     Bake {
         /// First height; the first block where absent.
@@ -60,7 +60,8 @@ pub(super) struct Request {
     /// The requesting process.
     pub pid: u32,
     /// What for.
-    pub ask: Ask,
+    #[serde(rename = "ask")]
+    pub command: InboxCommand,
 }
 
 /// What became of a request.

@@ -1,8 +1,8 @@
-//! The thread of a node that reads the requests of its home.
+//! The thread of a node that serves the requests of other processes for the same data directory.
 
 use super::{
-    protocol::{self, ANSWER, Answer, Ask, Outcome, READER, REQUEST, Request},
-    work::{Running, Works},
+    protocol::{self, ANSWER, Answer, InboxCommand, Outcome, READER, REQUEST, Request},
+    work::{Handlers, Running},
 };
 use hearth_bake::BakeWorker;
 use hearth_home::{Home, NodeError};
@@ -37,12 +37,12 @@ pub struct Inbox {
 
 struct Shared {
     folder: PathBuf,
-    works: Works,
+    handlers: Handlers,
     closed: Arc<(Mutex<bool>, Condvar)>,
 }
 
 /// A request that was taken.
-struct Taken {
+struct ActiveRequest {
     running: Running,
     answer: Answer,
     answered: Instant,
@@ -61,10 +61,10 @@ impl Inbox {
         fs::create_dir_all(&folder).map_err(failed)?;
         let closed = Arc::new((Mutex::new(false), Condvar::new()));
         let wake = closed.clone();
-        let works = Works::new(home, baker, log, move || {
+        let handlers = Handlers::new(home, baker, log, move || {
             wake.1.notify_all();
         });
-        let shared = Arc::new(Shared { folder: folder.clone(), works, closed });
+        let shared = Arc::new(Shared { folder: folder.clone(), handlers, closed });
         shared.sweep();
         protocol::write(&folder.join(READER), &std::process::id()).map_err(failed)?;
         let on_thread = shared.clone();
@@ -137,7 +137,7 @@ impl Shared {
         for name in self.names(REQUEST) {
             let path = self.path(&name, REQUEST);
             let is_live = match protocol::read::<Request>(&path) {
-                Ok(Request { ask: Ask::Bake { .. }, .. }) => true,
+                Ok(Request { command: InboxCommand::Bake { .. }, .. }) => true,
                 Ok(Request { pid, .. }) => is_alive(pid),
                 Err(_) => true,
             };
@@ -145,18 +145,18 @@ impl Shared {
                 let _ = fs::remove_file(path);
             }
         }
-        let asked = self.names(REQUEST);
+        let requested = self.names(REQUEST);
         for name in self.names(ANSWER) {
-            if !asked.contains(&name) {
+            if !requested.contains(&name) {
                 let _ = fs::remove_file(self.path(&name, ANSWER));
             }
         }
     }
 
-    fn look(&self, taken: &mut BTreeMap<String, Taken>) {
-        let asked = self.names(REQUEST);
+    fn look(&self, taken: &mut BTreeMap<String, ActiveRequest>) {
+        let requested = self.names(REQUEST);
         taken.retain(|name, taken| {
-            if !asked.contains(name) {
+            if !requested.contains(name) {
                 taken.running.cancel();
                 if !taken.running.has_ended() {
                     return true;
@@ -169,14 +169,14 @@ impl Shared {
             // If an answer cannot be written (the disk is full), the next poll tries again.
             !(self.report(name, taken, outcome) && is_over)
         });
-        for name in asked {
+        for name in requested {
             if taken.len() < MAX_RUNNING && !taken.contains_key(&name) {
                 let running = match protocol::read::<Request>(&self.path(&name, REQUEST)) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => Running::refused("config", format!("the request: {error}")),
-                    Ok(request) => self.works.begin(request.ask),
+                    Ok(request) => self.handlers.begin(request.command),
                 };
-                let mut new = Taken { running, answer: Answer::default(), answered: Instant::now() };
+                let mut new = ActiveRequest { running, answer: Answer::default(), answered: Instant::now() };
                 let outcome = new.running.outcome();
                 let is_over = outcome.is_some();
                 new.answer.beat = 1;
@@ -189,7 +189,7 @@ impl Shared {
 
     /// Writes the progress of a request if it changed or a heartbeat is due. Returns whether the
     /// client can read it.
-    fn report(&self, name: &str, taken: &mut Taken, outcome: Option<Outcome>) -> bool {
+    fn report(&self, name: &str, taken: &mut ActiveRequest, outcome: Option<Outcome>) -> bool {
         let progress = taken.running.progress();
         let beat = taken.answer.beat;
         let is_news = beat == 1 || progress != taken.answer.progress || outcome.is_some();

@@ -1,6 +1,6 @@
 //! What a node does for the requests of its home.
 
-use super::protocol::{Ask, Outcome};
+use super::protocol::{InboxCommand, Outcome};
 use crate::{
     db::snapshot_report,
     jobs::{self, JobControl, JobError, JobProgress, JobResult},
@@ -100,7 +100,7 @@ impl Running {
 }
 
 /// What a node can do for requests.
-pub(super) struct Works {
+pub(super) struct Handlers {
     home: Arc<Home>,
     baker: Option<Arc<BakeWorker>>,
     log: Log,
@@ -110,7 +110,7 @@ pub(super) struct Works {
     ended: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl Works {
+impl Handlers {
     pub fn new(
         home: Arc<Home>,
         baker: Option<Arc<BakeWorker>>,
@@ -121,14 +121,14 @@ impl Works {
     }
 
     /// Begins the work for a request.
-    pub fn begin(&self, ask: Ask) -> Running {
-        match ask {
-            Ask::Bake { from, to } => self.bake(from, to),
-            Ask::Snapshot => {
+    pub fn begin(&self, command: InboxCommand) -> Running {
+        match command {
+            InboxCommand::Bake { from, to } => self.bake(from, to),
+            InboxCommand::Snapshot => {
                 let home = self.home.clone();
                 self.on_thread("hearth-snapshot", move |_| take_snapshot(&home))
             }
-            Ask::Import { .. } if self.home.dev().is_some() => {
+            InboxCommand::Import { .. } if self.home.dev().is_some() => {
                 let home = self.home.config().home.display();
                 Running::refused(
                     "unsupported",
@@ -137,7 +137,7 @@ impl Works {
                     ),
                 )
             }
-            Ask::Import { files, head } => {
+            InboxCommand::Import { files, head } => {
                 let (home, log, turn) = (self.home.clone(), self.log.clone(), self.importing.clone());
                 self.on_thread("hearth-import", move |control| {
                     let _one_at_a_time = turn.lock();
@@ -232,7 +232,7 @@ fn explain(error: JobError) -> JobError {
     match &error {
         JobError::Chain(hearth_chain::ChainError::Io { source, .. }) if unreadable(source) => {
             let message = format!("{error}; the node reads the file itself: it must be able to");
-            JobError::Asked { kind: error.kind().to_owned(), message }
+            JobError::FromNode { kind: error.kind().to_owned(), message }
         }
         _ => error,
     }

@@ -89,7 +89,7 @@ impl BakedBlock {
     /// # Errors
     /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then.
     pub fn part(&self, part: Part) -> Result<Found, BakeError> {
-        self.tell(self.find(part))
+        self.or_drop(self.find(part))
     }
 
     fn find(&self, part: Part) -> Result<Found, BakeError> {
@@ -119,7 +119,7 @@ impl BakedBlock {
     /// A part, where all of it is in memory already; nothing is read from the disk. `None` for an
     /// error.
     pub fn hot(&self, part: Part) -> Option<Vec<AnswerBytes>> {
-        self.soon(part, 0).ok()?.map(|(pieces, _)| pieces)
+        self.part_without_inflating(part, 0).ok()?.map(|(pieces, _)| pieces)
     }
 
     /// A part, where no more than so many bytes of it are still to be inflated, and how many were.
@@ -127,11 +127,19 @@ impl BakedBlock {
     ///
     /// # Errors
     /// As [`Self::part`].
-    pub fn soon(&self, part: Part, inflate_bytes: u64) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
-        self.tell(self.find_soon(part, inflate_bytes))
+    pub fn part_without_inflating(
+        &self,
+        part: Part,
+        inflate_bytes: u64,
+    ) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
+        self.or_drop(self.find_without_inflating(part, inflate_bytes))
     }
 
-    fn find_soon(&self, part: Part, most: u64) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
+    fn find_without_inflating(
+        &self,
+        part: Part,
+        most: u64,
+    ) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
         let (mut range, failed) = self.range(part)?;
         if failed {
             return Ok(None);
@@ -150,7 +158,7 @@ impl BakedBlock {
                     self.cold_piece(index)?
                 }
             };
-            pieces.push(cut(&mut range, directory.raw(index), bytes));
+            pieces.push(take_range(&mut range, directory.raw(index), bytes));
         }
         Ok(Some((pieces, inflated)))
     }
@@ -185,7 +193,7 @@ impl BakedBlock {
             let envelope = Envelope::new(head, told, tail);
             Ok(Some(GzipAnswer { block: self.clone(), envelope, stored, stage: 0 }))
         });
-        self.tell(found)
+        self.or_drop(found)
     }
 
     /// Reads the stored bytes of a part to see that they are good; large answers are looked at
@@ -194,7 +202,7 @@ impl BakedBlock {
     /// # Errors
     /// As [`Self::part`].
     pub fn verify(&self, part: Part) -> Result<(), BakeError> {
-        self.tell(self.range(part).and_then(|(range, _)| {
+        self.or_drop(self.range(part).and_then(|(range, _)| {
             let directory = self.directory()?;
             let touched = directory.touched(&range);
             if touched.is_empty() {
@@ -208,8 +216,8 @@ impl BakedBlock {
         }))
     }
 
-    /// Drops the row where a read says that it is damaged.
-    fn tell<T>(&self, found: Result<T, BakeError>) -> Result<T, BakeError> {
+    /// Returns the result of a read. Removes the row from the cache if the read found it damaged.
+    fn or_drop<T>(&self, found: Result<T, BakeError>) -> Result<T, BakeError> {
         found.map_err(|error| self.db.drop_damaged(self.row, self.number(), error))
     }
 
@@ -301,7 +309,7 @@ impl PlainAnswer {
     /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then.
     pub fn read(&mut self) -> Result<Option<AnswerBytes>, BakeError> {
         let read = self.next_bytes();
-        self.block.tell(read)
+        self.block.or_drop(read)
     }
 
     fn next_bytes(&mut self) -> Result<Option<AnswerBytes>, BakeError> {
@@ -324,7 +332,7 @@ impl PlainAnswer {
             return self.next_bytes();
         }
         let bytes = self.block.piece(index)?;
-        Ok(Some(cut(&mut self.range, raw, bytes)))
+        Ok(Some(take_range(&mut self.range, raw, bytes)))
     }
 }
 
@@ -345,7 +353,7 @@ impl Large {
 }
 
 /// The bytes of a piece that lie in the range; they leave it.
-fn cut(range: &mut Range<u64>, raw: Range<u64>, bytes: HotBytes) -> AnswerBytes {
+fn take_range(range: &mut Range<u64>, raw: Range<u64>, bytes: HotBytes) -> AnswerBytes {
     let from = range.start.max(raw.start);
     let to = range.end.min(raw.end);
     range.start = to;
@@ -387,7 +395,7 @@ impl GzipAnswer {
                 Ok(Some(AnswerBytes::owned(self.envelope.before.clone())))
             }
             1 => {
-                let (value, range) = self.block.tell(self.block.read(take_front(&mut self.stored)))?;
+                let (value, range) = self.block.or_drop(self.block.read(take_front(&mut self.stored)))?;
                 Ok(Some(AnswerBytes { source: Source::Stored(value), range }))
             }
             2 => {

@@ -78,7 +78,7 @@ pub struct AnswerBuilder {
     failure: Option<BakeError>,
 }
 
-/// A piece that is being deflated.
+/// The piece that is currently written and compressed.
 struct OpenPiece {
     stored_at: usize,
     crc: crc32fast::Hasher,
@@ -104,7 +104,7 @@ impl AnswerBuilder {
             raw: 0,
             failure: None,
         };
-        builder.glue(b"[");
+        builder.add_verbatim(b"[");
         builder
     }
 
@@ -118,7 +118,7 @@ impl AnswerBuilder {
     /// # Errors
     /// [`BakeError::TooLarge`], [`BakeError::Deflate`].
     pub fn finish(mut self) -> Result<BakedAnswer, BakeError> {
-        self.glue(b"]");
+        self.add_verbatim(b"]");
         self.close_pending();
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -141,8 +141,8 @@ impl AnswerBuilder {
         Ok(BakedAnswer { value: self.value, header })
     }
 
-    /// Adds what stands around results.
-    fn glue(&mut self, bytes: &[u8]) {
+    /// Adds the JSON between two results.
+    fn add_verbatim(&mut self, bytes: &[u8]) {
         self.count(bytes);
         self.pending.extend_from_slice(bytes);
     }
@@ -179,7 +179,7 @@ impl AnswerBuilder {
     }
 
     fn key(&mut self, key: &[u8]) {
-        self.glue(key);
+        self.add_verbatim(key);
         self.keyed = true;
         self.result_at = self.pending.len();
         self.result_bytes = 0;
@@ -252,7 +252,7 @@ impl Sink for AnswerBuilder {
 impl ElementSink for AnswerBuilder {
     fn begin(&mut self, tx: &B256) {
         let comma = if self.elements.is_empty() { "" } else { "," };
-        self.glue(format!("{comma}{{\"txHash\":\"{tx:#x}\"").as_bytes());
+        self.add_verbatim(format!("{comma}{{\"txHash\":\"{tx:#x}\"").as_bytes());
         (self.keyed, self.failed) = (false, false);
     }
 
@@ -274,7 +274,7 @@ impl ElementSink for AnswerBuilder {
             None if self.pending.len() >= PIECE_BYTES => self.close_pending(),
             None => {}
         }
-        self.glue(b"}");
+        self.add_verbatim(b"}");
     }
 }
 

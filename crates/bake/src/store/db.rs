@@ -2,7 +2,7 @@
 
 use super::block::BakedBlock;
 use super::builder::BakedAnswer;
-use super::hot::{Hot, Weigh};
+use super::hot::{Hot, MemorySize};
 use super::layout::{Directory, FORMAT, Header, damaged};
 use crate::{BakeError, BakedTracer, BlockKey};
 use alloy_primitives::B256;
@@ -111,7 +111,7 @@ enum HotValue {
     Piece(Vec<u8>),
 }
 
-impl Weigh for HotValue {
+impl MemorySize for HotValue {
     fn weight(&self) -> usize {
         match self {
             Self::Directory(directory) => directory.memory(),
@@ -185,8 +185,8 @@ impl TraceDb {
 
     /// Sets a function that is called with the height of each row that is dropped from now on. The
     /// first one stays.
-    pub fn on_damage(&self, tell: OnDamage) {
-        let _ = self.on_damage.set(tell);
+    pub fn on_damage(&self, callback: OnDamage) {
+        let _ = self.on_damage.set(callback);
     }
 
     /// Keeps a block's answer. When this returns it survives the death of the process; a power cut
@@ -292,8 +292,8 @@ impl TraceDb {
             }
             drop(dropped);
             self.metrics.dropped.add(1);
-            if let Some(tell) = self.on_damage.get() {
-                tell(number);
+            if let Some(callback) = self.on_damage.get() {
+                callback(number);
             }
         }
         error
@@ -347,9 +347,9 @@ impl TraceDb {
 
     /// Keeps at most so many bytes inflated, and `part` of `whole` of the pages of key indexes,
     /// from now on.
-    pub fn share_caches(&self, hot_bytes: usize, part: usize, whole: usize) {
+    pub fn set_cache_fraction(&self, hot_bytes: usize, part: usize, whole: usize) {
         self.hot.set_bytes(hot_bytes);
-        self.store.share_caches(part, whole);
+        self.store.set_cache_fraction(part, whole);
         self.metrics.hot_bytes.set_unsigned(self.hot.bytes() as u64);
     }
 

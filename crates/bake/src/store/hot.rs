@@ -15,8 +15,8 @@ const PARTS_MAX: usize = 16;
 /// What an entry weighs beside its value, in bytes.
 const ENTRY_BYTES: usize = 128;
 
-/// Something that knows what memory it takes.
-pub(crate) trait Weigh {
+/// A cached value with its size in memory.
+pub(crate) trait MemorySize {
     /// Bytes of memory.
     fn weight(&self) -> usize;
 }
@@ -43,7 +43,7 @@ impl<K, V> Default for HotPart<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
+impl<K: Eq + Hash, V: MemorySize> Hot<K, V> {
     /// A cache of at most so many bytes; 0 keeps nothing.
     pub fn new(bytes: usize) -> Self {
         let parts = (bytes / PART_BYTES).clamp(1, PARTS_MAX);
@@ -122,7 +122,7 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Weigh> HotPart<K, V> {
+impl<K: Eq + Hash, V: MemorySize> HotPart<K, V> {
     fn put(&mut self, key: K, value: Arc<V>, half: usize) {
         let weight = value.weight() + ENTRY_BYTES;
         if self.young_bytes + weight > half {
@@ -138,7 +138,7 @@ impl<K: Eq + Hash, V: Weigh> HotPart<K, V> {
 mod tests {
     use super::*;
 
-    impl Weigh for Vec<u8> {
+    impl MemorySize for Vec<u8> {
         fn weight(&self) -> usize {
             self.len()
         }

@@ -135,7 +135,7 @@ pub(crate) struct Directory {
     elements: Vec<(u64, bool)>,
 }
 
-/// A piece and where it begins.
+/// A piece with its offset in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Placed {
     piece: Piece,

@@ -6,9 +6,9 @@ use hearth_primitives::Height;
 use parking_lot::{Condvar, Mutex};
 use std::{collections::VecDeque, time::Duration};
 
-/// What happened since the worker looked last.
+/// Events since the last call of the worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct HeadUpdate {
     /// Height that the chain went back to, the lowest where it did so more than once.
     pub(crate) unwound_to: Option<Height>,
     /// Lowest height that was committed since.
@@ -22,7 +22,7 @@ pub(crate) struct News {
 #[derive(Debug, Default)]
 struct State {
     heights: VecDeque<Height>,
-    news: News,
+    news: HeadUpdate,
     /// Grows with everything that a waiting thread should look at.
     generation: u64,
 }
@@ -32,7 +32,7 @@ struct State {
 pub(crate) struct Inbox {
     limit: usize,
     state: Mutex<State>,
-    bell: Condvar,
+    wake: Condvar,
     depth: Gauge,
     dropped: Counter,
 }
@@ -44,7 +44,7 @@ fn lower(of: &mut Option<Height>, height: Height) {
 impl Inbox {
     /// A queue of at most `limit` heights.
     pub(crate) fn new(limit: usize, depth: Gauge, dropped: Counter) -> Self {
-        Self { limit, state: Mutex::default(), bell: Condvar::new(), depth, dropped }
+        Self { limit, state: Mutex::default(), wake: Condvar::new(), depth, dropped }
     }
 
     /// Takes a height that was committed, or drops and counts it where the queue is full. Never
@@ -62,7 +62,7 @@ impl Inbox {
         }
         state.generation += 1;
         drop(state);
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
     /// Takes note that the chain went back.
@@ -81,7 +81,7 @@ impl Inbox {
     }
 
     /// What happened since the last call, and a number to wait with.
-    pub(crate) fn news(&self) -> (News, u64) {
+    pub(crate) fn news(&self) -> (HeadUpdate, u64) {
         let mut state = self.state.lock();
         (std::mem::take(&mut state.news), state.generation)
     }
@@ -89,14 +89,14 @@ impl Inbox {
     /// Wakes every thread that waits.
     pub(crate) fn ring(&self) {
         self.state.lock().generation += 1;
-        self.bell.notify_all();
+        self.wake.notify_all();
     }
 
     /// Waits until something happens after `seen`, at most for a time.
     pub(crate) fn wait(&self, seen: u64, at_most: Duration) {
         let mut state = self.state.lock();
         if state.generation == seen {
-            self.bell.wait_for(&mut state, at_most);
+            self.wake.wait_for(&mut state, at_most);
         }
     }
 }
@@ -115,11 +115,11 @@ mod tests {
         assert_eq!((depth.value(), dropped.value()), (2, 2));
         let (news, _) = inbox.news();
         let expected =
-            News { lowest_committed: Some(5), lowest_dropped: Some(7), dropped: 2, unwound_to: None };
+            HeadUpdate { lowest_committed: Some(5), lowest_dropped: Some(7), dropped: 2, unwound_to: None };
         assert_eq!(news, expected);
         assert_eq!([inbox.pop(), inbox.pop(), inbox.pop()], [Some(5), Some(6), None]);
         assert_eq!(depth.value(), 0);
-        assert_eq!(inbox.news().0, News::default());
+        assert_eq!(inbox.news().0, HeadUpdate::default());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub const KEEP_EVERY: Duration = Duration::from_secs(10);
 /// Ranges of `hearth bake` at the same time.
 pub const MAX_RANGES: usize = 16;
 
-/// How the worker works. All but the times and the file come from settings.
+/// Options of the bake worker. All of them except the times and the file come from settings.
 #[derive(Clone, Debug)]
 pub struct BakeOptions {
     /// Threads that bake; at least 1.

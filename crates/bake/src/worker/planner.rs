@@ -3,7 +3,7 @@
 
 use super::{
     failures::{Failures, Verdict},
-    inbox::News,
+    inbox::HeadUpdate,
     options::{MAX_RANGES, SCAN_GAPS, SCAN_HEIGHTS},
     progress::Progress,
     range::{Range, RangeControl, RangeStep},
@@ -49,7 +49,7 @@ pub(crate) struct Scan {
 /// What became of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// There is no such block any more.
+    /// The block no longer exists.
     Gone,
     /// The cache has it already.
     Known,
@@ -107,7 +107,7 @@ impl Planner {
     }
 
     /// Takes note of what happened on the chain.
-    pub(crate) fn absorb(&mut self, news: &News) {
+    pub(crate) fn absorb(&mut self, news: &HeadUpdate) {
         let Some(progress) = &mut self.progress else { return };
         if let Some(to) = news.unwound_to {
             self.epoch += 1;
@@ -134,7 +134,7 @@ impl Planner {
         }
     }
 
-    fn hand_out(&mut self, height: Height, reason: Reason) -> Option<Task> {
+    fn start_task(&mut self, height: Height, reason: Reason) -> Option<Task> {
         if self.busy.insert(height) {
             return Some(Task { height, reason, epoch: self.epoch });
         }
@@ -144,13 +144,13 @@ impl Planner {
 
     /// A height that was committed is to be baked, unless that happens already.
     pub(crate) fn take_committed(&mut self, height: Height) -> Option<Task> {
-        self.hand_out(height, Reason::Committed)
+        self.start_task(height, Reason::Committed)
     }
 
     /// What is to be baked where nothing was committed.
     pub(crate) fn take_other(&mut self, now: Instant) -> Option<Task> {
         while let Some(height) = self.failures.take_due(now) {
-            if let Some(task) = self.hand_out(height, Reason::Retry) {
+            if let Some(task) = self.start_task(height, Reason::Retry) {
                 return Some(task);
             }
         }
@@ -160,7 +160,7 @@ impl Planner {
         let start = self.progress.as_ref().map_or(0, Progress::start);
         while let Some(height) = self.gaps.pop_front() {
             if height >= start
-                && let Some(task) = self.hand_out(height, Reason::Gap)
+                && let Some(task) = self.start_task(height, Reason::Gap)
             {
                 return Some(task);
             }
@@ -334,7 +334,7 @@ impl Planner {
         let Some(range) = self.ranges.iter_mut().find(|range| range.id == id) else {
             return FollowUp::Nothing;
         };
-        let told = match outcome {
+        let follow_up = match outcome {
             Outcome::Gone => {
                 range.done(height, RangeStep::Failed("there is no such block".to_owned()));
                 FollowUp::Nothing
@@ -350,24 +350,24 @@ impl Planner {
             }
             Outcome::Failed(failure) => {
                 let reason = failure.to_string();
-                let told = match failure {
+                let follow_up = match failure {
                     BakeFailure::Stopped => FollowUp::Nothing,
                     BakeFailure::DiskFull { .. } => FollowUp::DiskFull,
                     BakeFailure::Transient { .. } | BakeFailure::Failed { .. } => {
                         FollowUp::Failed(Verdict::GivenUp)
                     }
                 };
-                if told != FollowUp::Failed(Verdict::GivenUp) {
+                if follow_up != FollowUp::Failed(Verdict::GivenUp) {
                     range.stop(&reason);
                 }
                 range.done(height, RangeStep::Failed(reason));
-                told
+                follow_up
             }
         };
-        if told == FollowUp::DiskFull {
+        if follow_up == FollowUp::DiskFull {
             self.stalled_until = Some(stall_until);
         }
         self.ranges.retain(|range| !range.is_over());
-        told
+        follow_up
     }
 }

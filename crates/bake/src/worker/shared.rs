@@ -184,7 +184,7 @@ impl Shared {
             self.measure_lag(&planner, head);
             (told, was_stalled)
         };
-        self.tell(task.height, told, &outcome, was_stalled);
+        self.report(task.height, told, &outcome, was_stalled);
     }
 
     /// Bakes what is missing of a height.
@@ -241,7 +241,7 @@ impl Shared {
         }
     }
 
-    fn tell(&self, height: Height, told: FollowUp, outcome: &Outcome, was_stalled: bool) {
+    fn report(&self, height: Height, told: FollowUp, outcome: &Outcome, was_stalled: bool) {
         let reason = match outcome {
             Outcome::Failed(failure) => failure.to_string(),
             _ => String::new(),

@@ -39,8 +39,8 @@ pub enum BakeFailure {
     },
 }
 
-/// The chain and the trace cache as the worker sees them. Every method may be called from any
-/// thread.
+/// The operations of the chain and of the trace cache that the bake worker needs. Every method may
+/// be called from any thread.
 pub trait BakeSource: Send + Sync + 'static {
     /// Height of the head.
     fn head(&self) -> Height;

@@ -293,7 +293,7 @@ impl Chain {
         let settled = match committed {
             Ok(()) => self.choose(working, branch.tip()),
             // Back to the head from before.
-            Err(_) => self.settle(working),
+            Err(_) => self.sync_working_head(working),
         };
         self.announce(working);
         committed.and(settled)
@@ -349,7 +349,7 @@ impl Chain {
         self.keep_chosen(working)?;
         self.drop_edits();
         self.kv.unwind(fork)?;
-        self.watched.unwound(fork);
+        self.watchers.unwound(fork);
         Ok(())
     }
 }

@@ -104,7 +104,7 @@ impl Chain {
         // The block is committed: capsules that are not forgotten now are forgotten after the next
         // one.
         let _ = self.ledger.forget_capsules(height);
-        self.watched.committed(height, executed.hash, capsule.as_ref());
+        self.watchers.committed(height, executed.hash, capsule.as_ref());
         Ok(true)
     }
 }

@@ -138,8 +138,8 @@ impl Clock {
         self
     }
 
-    /// The head is an older one now: the clock goes on from its time.
-    pub fn went_back(&mut self, head: u64) {
+    /// Continues the clock from the time of an earlier head.
+    pub fn rewind_to(&mut self, head: u64) {
         self.next = None;
         self.set(head);
     }

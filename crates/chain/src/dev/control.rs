@@ -271,7 +271,8 @@ impl DevChain {
         let mut parent = self.parent()?;
         for block in 0..depth {
             let own = transactions.iter().filter(|given| given.block == block);
-            let mut source = Given(own.map(|given| (given.transaction.clone(), given.sender)).collect());
+            let mut source =
+                FixedTransactions(own.map(|given| (given.transaction.clone(), given.sender)).collect());
             let state = self.chain.state_at(parent.number).map_err(ChainError::from)?;
             let header =
                 self.next.lock().header(&self.chain, (&parent, parent.hash_slow()), &edits_of(&state));
@@ -296,7 +297,7 @@ impl DevChain {
             self.chain.rewind(to, edits)?;
         }
         let head = self.parent()?;
-        self.next.lock().clock.went_back(head.timestamp);
+        self.next.lock().clock.rewind_to(head.timestamp);
         self.changed();
         self.revalidate()?;
         Ok(removed)
@@ -308,10 +309,11 @@ impl DevChain {
     }
 }
 
-/// Transactions for one block; those that cannot be in it are left out.
-struct Given(VecDeque<(Transaction, Address)>);
+/// A given list of transactions for one block. Transactions that the block cannot include are
+/// skipped.
+struct FixedTransactions(VecDeque<(Transaction, Address)>);
 
-impl TransactionSource for Given {
+impl TransactionSource for FixedTransactions {
     fn next(&mut self) -> Option<(Transaction, Address)> {
         self.0.pop_front()
     }

@@ -187,7 +187,7 @@ struct RunState<'a> {
     seen: RwLock<Seen>,
 }
 
-/// What was read or changed.
+/// The rows that were read or changed.
 #[derive(Default)]
 struct Seen {
     accounts: HashMap<Address, Option<Account>>,

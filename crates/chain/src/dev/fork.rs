@@ -8,7 +8,7 @@ use crate::{Chain, ChainError, ChainOptions};
 use alloy_primitives::{B256, KECCAK256_EMPTY};
 use hearth_evm::{Genesis, alloc_changes};
 use hearth_flatkv::Commit;
-use hearth_primitives::{Account, Block, Changeset, Header, Origin, StateError};
+use hearth_primitives::{Account, Block, Changeset, Header, RemoteState, StateError};
 use std::path::Path;
 
 /// The block that a fork begins after, without its transactions: those stay with the origin.
@@ -110,7 +110,7 @@ impl ChainFile {
 
 /// The difference of the first state from the origin's: balances, and code at addresses at which
 /// the origin has none.
-fn first_changes(origin: &dyn Origin, rules: &Genesis) -> Result<Changeset, StateError> {
+fn first_changes(origin: &dyn RemoteState, rules: &Genesis) -> Result<Changeset, StateError> {
     let mut changes = alloc_changes(rules.alloc());
     for change in &mut changes.accounts {
         let Some(wanted) = change.new else { continue };
@@ -122,8 +122,8 @@ fn first_changes(origin: &dyn Origin, rules: &Genesis) -> Result<Changeset, Stat
             (true, false) => {
                 Some(Account { code_hash: wanted.code_hash, nonce: here.nonce.max(wanted.nonce), ..here })
             }
-            // An account with a known key is funded, and its code is removed, which would otherwise
-            // take the ether sent to it.
+            // Development accounts are funded. Code at their addresses on the remote chain is
+            // removed, because it would receive the ether that is sent to them.
             (false, _) => {
                 Some(Account { balance: wanted.balance, code_hash: KECCAK256_EMPTY, nonce: here.nonce })
             }

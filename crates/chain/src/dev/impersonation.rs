@@ -62,12 +62,12 @@ impl Impersonation {
 /// The placeholder for the signature of a transaction that its account did not sign. Its `r` is the
 /// account, so that transactions of two accounts never have the same hash; its `s` is
 /// [`hearth_evm::UNSIGNED_S`], by which execution recognises it.
-pub fn stand_in(account: &Address) -> Signature {
+pub fn placeholder_signature(account: &Address) -> Signature {
     Signature::new(U256::from_be_slice(account.as_slice()), hearth_evm::UNSIGNED_S, false)
 }
 
 /// The account that a transaction names in place of a signature.
-pub fn stood_in(transaction: &Transaction) -> Option<Address> {
+pub fn placeholder_account(transaction: &Transaction) -> Option<Address> {
     let signature = transaction.signature();
     let account = signature.r().to_be_bytes::<32>();
     let named = signature.s() == hearth_evm::UNSIGNED_S && account[..12] == [0; 12];
@@ -83,10 +83,11 @@ mod tests {
     #[test]
     fn a_stand_in_names_its_account() {
         let account = Address::repeat_byte(7);
-        let transaction: Transaction = TxLegacy::default().into_signed(stand_in(&account)).into();
-        assert_eq!(stood_in(&transaction), Some(account));
+        let transaction: Transaction =
+            TxLegacy::default().into_signed(placeholder_signature(&account)).into();
+        assert_eq!(placeholder_account(&transaction), Some(account));
         let signed: Transaction = TxLegacy::default().into_signed(Signature::test_signature()).into();
-        assert_eq!(stood_in(&signed), None);
+        assert_eq!(placeholder_account(&signed), None);
     }
 
     #[test]

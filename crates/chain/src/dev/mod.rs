@@ -24,7 +24,7 @@ pub use clock::{Clock, TIME_MAX, TimeError};
 pub use control::{BranchTransaction, ControlError};
 pub use fork::ForkBlock;
 pub use genesis::{DEV_CHAIN_ID, dev_genesis, dev_genesis_json};
-pub use impersonation::{IMPERSONATED_MAX, Impersonation, stand_in, stood_in};
+pub use impersonation::{IMPERSONATED_MAX, Impersonation, placeholder_account, placeholder_signature};
 pub use interval::IntervalMiner;
 pub use next_block::NextBlock;
 pub use options::{DevFork, GenesisOptions, MiningOptions};

@@ -16,7 +16,7 @@ pub struct NextBlock {
     pub gas_limit: Option<u64>,
     /// Base fee of the next block alone, in wei.
     pub base_fee: Option<u64>,
-    /// Randomness of the next block alone.
+    /// `prevrandao` of the next block only.
     pub prev_randao: Option<B256>,
     /// Lowest price for gas before there were base fees, in wei.
     pub min_gas_price: U256,

@@ -294,7 +294,7 @@ impl DevChain {
         Ok((last > before).then(|| before + 1..=last))
     }
 
-    /// Makes a block of the pending transactions, as far as they fit; returns its header. `step` is
+    /// Mines one block with as many pending transactions as fit, and returns its header. `step` is
     /// the distance of its time from its parent's.
     pub(super) fn mine_one(&self, parent: Header, step: Option<u64>) -> Result<Header, ChainError> {
         let state = self.chain.state_at(parent.number)?;
@@ -363,9 +363,9 @@ impl DevChain {
         &self.mined_blobs
     }
 
-    /// Hardhat has identified this node: its plugins expect an error for a transaction that
+    /// Records that Hardhat uses this node: its plugins expect an error for a transaction that
     /// reverts.
-    pub fn hardhat_asks(&self) {
+    pub fn identify_hardhat(&self) {
         self.hardhat_asked.store(true, SeqCst);
     }
 

@@ -11,7 +11,7 @@ mod overlay;
 mod state;
 
 pub use overlay::{AccountEdit, Edits};
-pub use state::{Over, StateAt};
+pub use state::{OverlayState, StateAt};
 
 use crate::{Chain, ChainError};
 use alloy_primitives::{Address, B256, U256};
@@ -51,8 +51,8 @@ pub(crate) struct Pending {
     file: EditFile,
 }
 
-/// Edits on their way into the block after the head.
-pub(crate) type Taken<'a> = RwLockWriteGuard<'a, Pending>;
+/// Write lock on the pending edits while they are committed with a block.
+pub(crate) type EditsGuard<'a> = RwLockWriteGuard<'a, Pending>;
 
 fn row_key(height: Height) -> Vec<u8> {
     [&[ROW][..], &height.to_be_bytes()].concat()
@@ -227,7 +227,7 @@ impl Chain {
             pending.edits = edits;
             self.edited.version.fetch_add(1, SeqCst);
         }
-        self.watched.unwound(to);
+        self.watchers.unwound(to);
         self.announce(working);
         Ok(())
     }
@@ -258,11 +258,11 @@ impl Chain {
     }
 }
 
-/// Edits that go into the block that is committed next. If this is dropped before the commit, they
-/// stay pending edits, and their changes of the store are discarded.
+/// The pending edits while they are committed with the next block. If this guard is dropped before
+/// the commit, the edits stay pending, and their changes of the store are discarded.
 pub(crate) struct TakenEdits<'a> {
     chain: &'a Chain,
-    pending: Option<Taken<'a>>,
+    pending: Option<EditsGuard<'a>>,
 }
 
 impl TakenEdits<'_> {

@@ -71,7 +71,7 @@ impl StateAt {
         edited.cloned().or_else(|| self.view.code_in_memory(hash))
     }
 
-    /// What lies over the block's own state.
+    /// The edits on top of the state of the block, if any.
     pub fn edits(&self) -> Option<&Arc<Edits>> {
         self.edits.as_ref()
     }
@@ -98,27 +98,26 @@ impl StateReader for StateAt {
         let below = self.view.for_execution();
         match &self.edits {
             None => below,
-            Some(edits) => {
-                below.map(|below| Box::new(Over { below, edits: edits.clone() }) as Box<dyn StateReader>)
-            }
+            Some(edits) => below
+                .map(|below| Box::new(OverlayState { below, edits: edits.clone() }) as Box<dyn StateReader>),
         }
     }
 }
 
-/// Any state under edits.
-pub struct Over<'a> {
+/// A state with edits on top.
+pub struct OverlayState<'a> {
     below: Box<dyn StateReader + 'a>,
     edits: Arc<Edits>,
 }
 
-impl<'a> Over<'a> {
+impl<'a> OverlayState<'a> {
     /// The edits over a state.
     pub fn new(below: Box<dyn StateReader + 'a>, edits: Arc<Edits>) -> Self {
         Self { below, edits }
     }
 }
 
-impl StateReader for Over<'_> {
+impl StateReader for OverlayState<'_> {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         account(Some(&self.edits), &*self.below, address)
     }

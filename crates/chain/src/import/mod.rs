@@ -122,7 +122,7 @@ impl Chain {
                 // The pipeline ends early when it sees the flag first.
                 if cancel.load(Ordering::Relaxed) { Err(ChainError::Cancelled) } else { Ok(()) }
             });
-            let settled = self.settle(&mut guard);
+            let settled = self.sync_working_head(&mut guard);
             self.announce(&mut guard);
             imported.and(settled)
         };

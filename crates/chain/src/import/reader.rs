@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Longest block in RLP that is read, in bytes.
 pub const MAX_BLOCK_BYTES: usize = 64 << 20;
-/// Buffer before the file, in bytes.
+/// Size of the read buffer, in bytes.
 const FILE_BUFFER_BYTES: usize = 1 << 20;
 /// Longest RLP header: a byte and a length of eight.
 const MAX_RLP_HEADER: usize = 9;
@@ -185,7 +185,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Counts what is read of a file.
+/// A reader that counts the bytes read from a file.
 struct Counted {
     file: File,
     read: Rc<Cell<u64>>,

@@ -1,7 +1,7 @@
 //! Making trace capsules again that are missing or do not read.
 
 use crate::{Chain, ChainError};
-use hearth_flatkv::{VerifyProgress, Watch};
+use hearth_flatkv::{ProgressFn, VerifyProgress};
 use hearth_primitives::Height;
 
 /// What became of the trace capsules of a home that was repaired.
@@ -21,7 +21,7 @@ impl Chain {
     /// # Errors
     /// Those of the stores; [`ChainError::Cancelled`] if `watch` returns so: capsules made until
     /// then stay.
-    pub fn make_capsules(&self, watch: Watch<'_>) -> Result<CapsuleRepair, ChainError> {
+    pub fn make_capsules(&self, watch: ProgressFn<'_>) -> Result<CapsuleRepair, ChainError> {
         let mut report = CapsuleRepair::default();
         if !self.ledger().keeps_capsules() {
             return Ok(report);

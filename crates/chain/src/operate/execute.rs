@@ -9,7 +9,7 @@ use hearth_primitives::StateError;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The ledger of a home that begins at its genesis.
+/// Executes the ledger of a data directory again, from its genesis.
 pub(crate) struct Again {
     pub(crate) paths: HomePaths,
     pub(crate) file: ChainFile,
@@ -36,7 +36,7 @@ impl Again {
             ledger,
             file: self.file.clone(),
             working: Mutex::default(),
-            watched: Default::default(),
+            watchers: Default::default(),
             edited: Default::default(),
             finality: Default::default(),
         };

@@ -11,7 +11,7 @@ use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
 use alloy_rlp::Decodable;
 use hearth_evm::{BlockEnvironment, BlockExecutor, Fork, check_output, recover_senders, validate_roots};
-use hearth_flatkv::{VerifyProgress, Watch};
+use hearth_flatkv::{ProgressFn, VerifyProgress};
 use hearth_primitives::{Block, Height, RootTracker};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ impl LedgerRepair {
 }
 
 /// Damaged blocks by hash.
-type Wanted = BTreeMap<B256, Height>;
+type DamagedBlocks = BTreeMap<B256, Height>;
 
 impl Chain {
     /// The damaged records of canonical blocks from `from` on, lowest first: about `count` of them,
@@ -69,7 +69,7 @@ impl Chain {
         &self,
         from: Height,
         count: usize,
-        watch: Watch<'_>,
+        watch: ProgressFn<'_>,
     ) -> Result<Vec<BlockRecord>, ChainError> {
         let (blocks, receipts) = self.ledger().floors();
         let base = if self.base() == 0 { 0 } else { self.base() + 1 };
@@ -105,7 +105,7 @@ impl Chain {
     /// # Errors
     /// Those of the stores; those of an unreadable file; [`ChainError::Cancelled`]. Records written
     /// until then stay.
-    pub fn repair_ledger(&self, from: &[PathBuf], watch: Watch<'_>) -> Result<LedgerRepair, ChainError> {
+    pub fn repair_ledger(&self, from: &[PathBuf], watch: ProgressFn<'_>) -> Result<LedgerRepair, ChainError> {
         self.repair_ledger_in(BATCH_RECORDS, from, watch)
     }
 
@@ -117,7 +117,7 @@ impl Chain {
         &self,
         batch: usize,
         from: &[PathBuf],
-        watch: Watch<'_>,
+        watch: ProgressFn<'_>,
     ) -> Result<LedgerRepair, ChainError> {
         let (mut report, mut next) = (LedgerRepair::default(), 0);
         loop {
@@ -135,7 +135,7 @@ impl Chain {
         report: &mut LedgerRepair,
     ) -> Result<(), ChainError> {
         let of = |what| damaged.iter().filter(move |record| record.what == what);
-        let mut wanted: Wanted = of("block").map(|record| (record.hash, record.number)).collect();
+        let mut wanted: DamagedBlocks = of("block").map(|record| (record.hash, record.number)).collect();
         let mut why = BTreeMap::new();
         let restored = self.restore_blocks(from, &mut wanted, &mut why);
         // Before an error of a file is returned: what was written until then stays.
@@ -166,7 +166,7 @@ impl Chain {
     fn restore_blocks(
         &self,
         from: &[PathBuf],
-        wanted: &mut Wanted,
+        wanted: &mut DamagedBlocks,
         why: &mut BTreeMap<(B256, &'static str), String>,
     ) -> Result<(), ChainError> {
         if self.base() == 0 && wanted.remove(&self.base_hash()).is_some() {

@@ -17,7 +17,7 @@ pub use index::{LedgerFinding, LedgerReport};
 pub use ledger_repair::{BlockRecord, LedgerRepair};
 pub use reading::Reading;
 pub use repair::{Repaired, repair, restore_blocks};
-pub use replace::{Place, Standing, finish_replacing, replace_state, standing};
+pub use replace::{StorePosition, finish_replacing, replace_state, store_position};
 pub use rollback::{RolledBack, plan_roll_back, roll_back};
 pub use transfer::{export_state, import_state};
 

@@ -60,7 +60,7 @@ impl Reading {
         }
     }
 
-    /// Height of the first state.
+    /// Height of the oldest state.
     pub fn base(&self) -> Height {
         self.file.base
     }

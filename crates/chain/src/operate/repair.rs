@@ -2,7 +2,7 @@
 
 use super::{CapsuleRepair, LedgerRepair, described, execute::Again, state_options};
 use crate::{Chain, ChainError, ChainOptions};
-use hearth_flatkv::{Executor, JoinedTables, Repair, RepairReport, Watch};
+use hearth_flatkv::{Executor, JoinedTables, ProgressFn, Repair, RepairReport};
 use hearth_ledger::Ledger;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn repair(
     options: &ChainOptions,
     accept_loss: bool,
     from: &[PathBuf],
-    watch: Watch<'_>,
+    watch: ProgressFn<'_>,
 ) -> Result<Repaired, ChainError> {
     let state = repair_state(home, options, accept_loss, watch)?;
     if state.head.is_none() {
@@ -51,7 +51,7 @@ pub fn restore_blocks(
     home: &Path,
     options: &ChainOptions,
     from: &[PathBuf],
-    watch: Watch<'_>,
+    watch: ProgressFn<'_>,
 ) -> Result<LedgerRepair, ChainError> {
     let chain = Chain::open(home, options)?;
     let done = chain.repair_ledger(from, watch).and_then(|ledger| {
@@ -66,7 +66,7 @@ fn repair_state(
     home: &Path,
     options: &ChainOptions,
     accept_loss: bool,
-    watch: Watch<'_>,
+    watch: ProgressFn<'_>,
 ) -> Result<RepairReport, ChainError> {
     let (paths, file) = described(home)?;
     let kv = state_options(&paths, &file, options);

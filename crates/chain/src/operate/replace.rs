@@ -3,8 +3,7 @@
 
 use super::{described, import_state};
 use crate::home::{HomePaths, sync_dir, write_whole};
-use crate::{Chain, ChainError, ChainOptions};
-use alloy_primitives::B256;
+use crate::{BlockNumHash, Chain, ChainError, ChainOptions};
 use hearth_flatkv::WatchTransfer;
 use hearth_primitives::Height;
 use std::{
@@ -13,22 +12,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the imported home lies until its stores are moved, below the home that gets them.
+/// Folder of the imported stores within the data directory until they replace its stores.
 const INCOMING: &str = "data/incoming";
 
-/// Written once the imported home is whole: from then on its stores are those of the home.
+/// Marker file that is written when the import is complete. Once it exists, a restart finishes the
+/// replacement.
 const READY: &str = "ready";
 
-/// Height and hash of a block.
-pub type Place = (Height, B256);
-
-/// Where a home that is not open is.
+/// Head and oldest state of a data directory that is not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct StorePosition {
     /// Its head.
-    pub head: Place,
+    pub head: BlockNumHash,
     /// Its base block: the head where no block was executed since the home was made.
-    pub base: Place,
+    pub base: BlockNumHash,
     /// The first block that CometBFT decides on; `None` where it decides on none.
     pub bft_start: Option<Height>,
 }
@@ -37,11 +34,11 @@ pub struct Standing {
 ///
 /// # Errors
 /// As [`Chain::open`].
-pub fn standing(home: &Path, options: &ChainOptions) -> Result<Standing, ChainError> {
+pub fn store_position(home: &Path, options: &ChainOptions) -> Result<StorePosition, ChainError> {
     let chain = Chain::open(home, options)?;
     let (head, base, bft_start) = (chain.head(), (chain.base(), chain.base_hash()), chain.spec().bft_start());
     chain.close()?;
-    Ok(Standing { head: (head.height, head.hash), base, bft_start })
+    Ok(StorePosition { head: (head.height, head.hash), base, bft_start })
 }
 
 /// Reads a stream (see [`super::export_state`]) into a home that has no blocks so far, replacing
@@ -53,7 +50,7 @@ pub fn standing(home: &Path, options: &ChainOptions) -> Result<Standing, ChainEr
 pub fn replace_state(
     home: &Path,
     options: &ChainOptions,
-    expected: Place,
+    expected: BlockNumHash,
     input: &mut dyn Read,
     watch: WatchTransfer<'_>,
 ) -> Result<(), ChainError> {

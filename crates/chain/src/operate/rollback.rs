@@ -27,14 +27,14 @@ pub fn plan_roll_back(
     home: &Path,
     options: &ChainOptions,
     to: Height,
-    anew: bool,
+    from_snapshot: bool,
 ) -> Result<RolledBack, ChainError> {
     let (paths, file) = described(home)?;
     let kv = state_options(&paths, &file, options);
     // Opening moves to the chosen head and forgets the working head, so that nothing leads back
     // afterwards.
     let chain = Chain::open(home, options)?;
-    chain.kv.reach(&kv, to, anew)?;
+    chain.kv.rollback_source(&kv, to, from_snapshot)?;
     let asked = chain.ledger_reaches(to);
     let from = chain.head();
     chain.close()?;
@@ -43,8 +43,8 @@ pub fn plan_roll_back(
 
 /// Rolls a home back to a height; returns what it did and the head. Every store is checked first
 /// for whether it can reach the height. Blocks above it stay in the ledger and are executed again
-/// if they are imported again; `anew` restores the state from a snapshot even if history would
-/// suffice.
+/// if they are imported again; `from_snapshot` restores the state from a snapshot even if history
+/// would suffice.
 ///
 /// # Errors
 /// [`ChainError::CannotReach`] and [`hearth_flatkv::FlatKvError::Unreachable`] before anything has
@@ -53,13 +53,13 @@ pub fn roll_back(
     home: &Path,
     options: &ChainOptions,
     to: Height,
-    anew: bool,
+    from_snapshot: bool,
 ) -> Result<(RolledBack, Head), ChainError> {
-    let done = plan_roll_back(home, options, to, anew)?;
+    let done = plan_roll_back(home, options, to, from_snapshot)?;
     let (paths, file) = described(home)?;
     let kv = state_options(&paths, &file, options);
     let tables: Arc<dyn JoinedTables> = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
-    Ok((done, hearth_flatkv::roll_back(&kv, &tables, to, anew)?))
+    Ok((done, hearth_flatkv::roll_back(&kv, &tables, to, from_snapshot)?))
 }
 
 impl Chain {

@@ -24,7 +24,7 @@ pub struct PoolEntry {
     pub max_fee: u128,
     /// The most it can cost, in wei: gas, blob gas and value.
     pub cost: U256,
-    /// Length of what was sent, in bytes.
+    /// Length of the encoded transaction as it was received, in bytes.
     pub bytes: usize,
     /// Its place among all that the pool took, from 0.
     pub arrival: u64,
@@ -34,7 +34,7 @@ pub struct PoolEntry {
 }
 
 impl PoolEntry {
-    /// Whether it can go into a block with these fees (wei per gas, wei per blob gas).
+    /// Whether the fee caps cover these fees of a block (wei per gas, wei per blob gas).
     pub fn pays(&self, base_fee: u64, blob_fee: u128) -> bool {
         self.max_fee >= u128::from(base_fee)
             && self.transaction.max_fee_per_blob_gas().is_none_or(|max| max >= blob_fee)

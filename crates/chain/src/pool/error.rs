@@ -168,7 +168,7 @@ pub enum PoolError {
     /// A replacement that does not offer enough more.
     #[error("replacement transaction underpriced")]
     ReplacementUnderpriced,
-    /// The account has as many waiting as it may.
+    /// The account has reached its limit of transactions in the pool.
     #[error("account limit exceeded: pooled {pooled} txs")]
     AccountLimit {
         /// How many wait.

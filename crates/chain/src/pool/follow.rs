@@ -1,7 +1,7 @@
 //! How the pool follows the head: on a thread of its own, so that a move of the head does not take
 //! longer the more transactions wait. Who uses the pool meanwhile waits for that thread.
 
-use crate::BlockPlace;
+use crate::BlockNumHash;
 use parking_lot::{Condvar, Mutex};
 use std::{
     mem::take,
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 struct State {
     /// Blocks that left the chain: of each move the oldest one first, so that nonces follow each
     /// other.
-    removed: Vec<BlockPlace>,
+    removed: Vec<BlockNumHash>,
     /// Moves of the head so far, and those that the pool has followed.
     moves: u64,
     followed: u64,
@@ -60,7 +60,7 @@ pub(super) struct Follow {
 pub(super) struct Moves {
     number: u64,
     /// Blocks that left the chain, see [`State::removed`].
-    pub removed: Vec<BlockPlace>,
+    pub removed: Vec<BlockNumHash>,
 }
 
 impl Follow {
@@ -85,7 +85,7 @@ impl Follow {
 
     /// Hands a move of the head to the thread, with the blocks that it removed, the last one first.
     /// `false` where there is no thread.
-    pub fn moved(&self, removed: &[BlockPlace]) -> bool {
+    pub fn moved(&self, removed: &[BlockNumHash]) -> bool {
         let mut state = self.state.lock();
         if state.follower.is_none() {
             return false;
@@ -159,7 +159,7 @@ mod tests {
     /// A thread that follows and says which moves it got; it goes on when it may.
     fn follower(
         follow: &Arc<Follow>,
-    ) -> (mpsc::Receiver<Vec<BlockPlace>>, mpsc::Sender<()>, std::thread::JoinHandle<()>) {
+    ) -> (mpsc::Receiver<Vec<BlockNumHash>>, mpsc::Sender<()>, std::thread::JoinHandle<()>) {
         let ((got, gets), (go_on, may_go_on)) = (mpsc::channel(), mpsc::channel::<()>());
         let (begun, has_begun) = mpsc::channel();
         let follow = follow.clone();
@@ -178,7 +178,7 @@ mod tests {
         (gets, go_on, thread)
     }
 
-    fn place(height: u64) -> BlockPlace {
+    fn place(height: u64) -> BlockNumHash {
         (height, B256::with_last_byte(height as u8))
     }
 

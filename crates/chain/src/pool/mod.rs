@@ -123,7 +123,7 @@ impl TransactionPool {
         watchers.push(Arc::downgrade(watcher));
     }
 
-    /// A number that differs whenever what waits has changed.
+    /// A version number that changes with every change of the pool.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
@@ -175,14 +175,14 @@ impl TransactionPool {
         inner.insert(entry.clone(), account.nonce);
         self.version.fetch_add(1, Ordering::Release);
         if executable {
-            self.tell(&inner, &entry, replaced.is_some());
+            self.notify_watchers(&inner, &entry, replaced.is_some());
         }
         Ok(entry)
     }
 
     /// Calls the watchers for an executable transaction, and for those that waited behind the gap
     /// that it fills.
-    fn tell(&self, inner: &Inner, entry: &Arc<PoolEntry>, replaces: bool) {
+    fn notify_watchers(&self, inner: &Inner, entry: &Arc<PoolEntry>, replaces: bool) {
         let watchers: Vec<_> = self.watchers.read().iter().filter_map(Weak::upgrade).collect();
         let Some(waiting) = inner.by_account.get(&entry.sender) else { return };
         let most = if replaces { 1 } else { usize::MAX };

@@ -1,7 +1,7 @@
 //! Transactions of blocks that left the chain: they wait again.
 
 use super::TransactionPool;
-use crate::{AddedBlock, BlockPlace, Chain, ChainError, ChainWatcher};
+use crate::{AddedBlock, BlockNumHash, Chain, ChainError, ChainWatcher};
 use alloy_primitives::Address;
 use hearth_primitives::{Header, Height, PooledTransaction, StateReader, Transaction};
 use std::{
@@ -51,7 +51,7 @@ impl PoolKeeper {
 }
 
 impl ChainWatcher for PoolKeeper {
-    fn head_moved(&self, removed: &[BlockPlace], _: &[AddedBlock]) {
+    fn head_moved(&self, removed: &[BlockNumHash], _: &[AddedBlock]) {
         let is_empty = self.pool.inner.try_read().is_some_and(|inner| inner.by_hash.is_empty());
         if (is_empty && removed.is_empty()) || self.pool.follow.moved(removed) {
             return;
@@ -75,13 +75,13 @@ impl Drop for PoolKeeper {
 }
 
 /// Brings a pool to the head. What cannot be read is not put back: its senders send it again.
-fn follow(chain: &Weak<Chain>, pool: &TransactionPool, removed: &[BlockPlace]) {
+fn follow(chain: &Weak<Chain>, pool: &TransactionPool, removed: &[BlockNumHash]) {
     if let Some(chain) = chain.upgrade() {
         let _ = try_follow(&chain, pool, removed);
     }
 }
 
-fn try_follow(chain: &Chain, pool: &TransactionPool, removed: &[BlockPlace]) -> Result<(), ChainError> {
+fn try_follow(chain: &Chain, pool: &TransactionPool, removed: &[BlockNumHash]) -> Result<(), ChainError> {
     let Some(head) = chain.head_block()? else { return Ok(()) };
     let state = chain.state_at(head.number())?;
     pool.revalidate(&head.block.header, &state)?;

@@ -5,7 +5,7 @@ use alloy_consensus::{SignableTransaction as _, TxLegacy};
 use alloy_primitives::{Address, Bytes, TxKind, U256};
 use hearth_chain::{
     AccountEdit, Chain, ChainOptions, StateAt,
-    dev::{BranchTransaction, DevChain, MiningOptions, Steps, dev_genesis_json, stand_in},
+    dev::{BranchTransaction, DevChain, MiningOptions, Steps, dev_genesis_json, placeholder_signature},
     pool::{PoolKeeper, PoolLimits, TransactionPool},
 };
 use hearth_flatkv::Fsync;
@@ -71,7 +71,7 @@ pub fn transfer(nonce: u64, from: u8, to: u8, wei: u64) -> Transaction {
         value: U256::from(wei),
         input: Bytes::new(),
     };
-    unsigned.into_signed(stand_in(&who(from))).into()
+    unsigned.into_signed(placeholder_signature(&who(from))).into()
 }
 
 struct Random(u64);

@@ -187,7 +187,7 @@ fn a_crash_on_a_side_branch_comes_back() {
             chain.insert_block(block.clone()).unwrap();
         }
         for block in &two[..given] {
-            chain.insert_unsettled(block.clone()).unwrap();
+            chain.insert_off_head(block.clone()).unwrap();
         }
         assert_eq!(chain.head().hash, hash(&two[given - 1]), "the working head is on the branch");
         drop(chain);

@@ -30,11 +30,11 @@ const HASHES: &str = "hashes";
 /// Folder of a snapshot that is not whole yet.
 const PART: &str = "part";
 
-/// The snapshots of a home that are whole, each in a folder with its height as name.
+/// The complete snapshots of a data directory, each in a folder named by its height.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf(PathBuf);
+pub(crate) struct SnapshotFolder(PathBuf);
 
-impl Shelf {
+impl SnapshotFolder {
     /// That of a home.
     pub fn of(home: &Path) -> Self {
         Self(home.join("data/statesync"))
@@ -109,7 +109,7 @@ impl Shelf {
     }
 }
 
-/// A stream on its way to disk, hashed as a whole and chunk by chunk.
+/// Writes a stream to disk in chunks, and hashes the stream and each chunk.
 struct Chunked {
     file: BufWriter<File>,
     whole: blake3::Hasher,
@@ -164,7 +164,7 @@ impl Write for Chunked {
 
 /// Makes snapshots on its own thread. Of several heights that arrive while a snapshot is made, only
 /// the last is made next.
-pub(crate) struct Maker {
+pub(crate) struct SnapshotMaker {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -175,7 +175,7 @@ struct Shared {
     stop: AtomicBool,
 }
 
-impl Maker {
+impl SnapshotMaker {
     /// For a home and its open state store.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl Maker {
         });
         let of_thread = shared.clone();
         let thread = thread::Builder::new().name("statesync-snapshot".to_owned()).spawn(move || {
-            let shelf = Shelf::of(&home);
+            let shelf = SnapshotFolder::of(&home);
             while let Some(height) = of_thread.next() {
                 // The newest snapshot of the store is what can be read beside the open home.
                 let made = kv.snapshot().map_err(ChainError::from);
@@ -225,7 +225,7 @@ impl Maker {
     }
 }
 
-impl Drop for Maker {
+impl Drop for SnapshotMaker {
     fn drop(&mut self) {
         self.close();
     }

@@ -7,7 +7,7 @@
 mod make;
 mod restore;
 
-pub(crate) use make::{Maker, Shelf};
+pub(crate) use make::{SnapshotFolder, SnapshotMaker};
 pub(crate) use restore::{Restoring, Step, over};
 
 /// The only format there is.

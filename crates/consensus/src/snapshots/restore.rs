@@ -5,8 +5,8 @@ use crate::exception::ConsensusError;
 use alloy_primitives::B256;
 use hearth_abci::{pb, request, response};
 use hearth_chain::{
-    ChainError, ChainOptions,
-    operate::{Place, Standing, finish_replacing, replace_state, standing},
+    BlockNumHash, ChainError, ChainOptions,
+    operate::{StorePosition, finish_replacing, replace_state, store_position},
 };
 use hearth_home::{NodeConfig, NodeError, chain_error, chain_options};
 use hearth_metrics::{Level, Log, LogEntry, Registry};
@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the chunks come together.
+/// Folder in which the received chunks are collected.
 const STREAM: &str = "data/statesync.part";
 
 /// This file exists from the restored state to the first block after it. If CometBFT dies in
@@ -40,7 +40,7 @@ pub(crate) struct Restoring {
     home: PathBuf,
     options: ChainOptions,
     /// The head of the home, and the first block that CometBFT decides on.
-    head: Place,
+    head: BlockNumHash,
     start: Height,
     log: Log,
     accepted: Option<Accepted>,
@@ -62,7 +62,7 @@ pub(crate) enum Step {
     Answer(response::Value),
     /// It is answered, and the home is restored.
     Restored(response::Value),
-    /// CometBFT starts a chain: there is no state sync.
+    /// CometBFT starts a new chain instead of a state sync.
     NotRestored,
 }
 
@@ -81,7 +81,7 @@ impl Restoring {
         let chain = |error| chain_error(home, error);
         finish_replacing(home).map_err(chain)?;
         let options = chain_options(config, metrics.clone());
-        let Standing { head, base, bft_start } = standing(home, &options).map_err(chain)?;
+        let StorePosition { head, base, bft_start } = store_position(home, &options).map_err(chain)?;
         if head != base && !home.join(PENDING).exists() {
             return Ok(None);
         }
@@ -116,7 +116,7 @@ impl Restoring {
                 let answer = A::ApplySnapshotChunk(answer);
                 if restored { Step::Restored(answer) } else { Step::Answer(answer) }
             }
-            // No block can be judged without a state, and no transaction.
+            // Without a state neither blocks nor transactions can be validated.
             Q::CheckTx(_) => Step::Answer(A::CheckTx(pb::ResponseCheckTx {
                 code: crate::results::CODE_LATER,
                 log: "the node gets its state from a peer".to_owned(),

@@ -38,12 +38,12 @@ pub(super) fn page<T>(
         let all = scan(&read, &keep, 0, u64::MAX)?;
         let total = all.len() as u64;
         let descending = all.into_iter().rev().skip_while(|(at, _)| start.is_some_and(|start| *at > start));
-        return Ok(cut(descending.skip(skipped(asked.offset)), limit, if counts { total } else { 0 }));
+        return Ok(take_page(descending.skip(skipped(asked.offset)), limit, if counts { total } else { 0 }));
     }
     let wanted = if counts { u64::MAX } else { asked.offset.saturating_add(limit).saturating_add(1) };
     let found = scan(&read, &keep, start.unwrap_or(0), wanted)?;
     let total = if counts { found.len() as u64 } else { 0 };
-    Ok(cut(found.into_iter().skip(skipped(asked.offset)), limit, total))
+    Ok(take_page(found.into_iter().skip(skipped(asked.offset)), limit, total))
 }
 
 fn skipped(offset: u64) -> usize {
@@ -51,7 +51,11 @@ fn skipped(offset: u64) -> usize {
 }
 
 /// The first entries, and the place of the one behind them.
-fn cut<T>(mut entries: impl Iterator<Item = (u64, T)>, limit: u64, total: u64) -> (Vec<T>, PageResponse) {
+fn take_page<T>(
+    mut entries: impl Iterator<Item = (u64, T)>,
+    limit: u64,
+    total: u64,
+) -> (Vec<T>, PageResponse) {
     let page = entries.by_ref().take(skipped(limit)).map(|(_, entry)| entry).collect();
     let next_key = entries.next().map(|(at, _)| at.to_be_bytes().to_vec()).unwrap_or_default();
     (page, PageResponse { next_key, total })

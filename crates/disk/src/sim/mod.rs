@@ -152,7 +152,7 @@ impl SimDisk {
     pub fn power_cut(&self, seed: u64) -> Self {
         let mut state = self.lock_state();
         state.plan.dies_after = 0;
-        Self::from_state(state.cut(seed)).watched_as(&state)
+        Self::from_state(state.after_power_cut(seed)).watched_as(&state)
     }
 
     /// The disk after the death of the process: nothing is lost, nothing more is durable. This one
@@ -414,6 +414,6 @@ impl Drop for SimFile {
         if let Ok(file) = state.file(self.id) {
             file.handles = file.handles.saturating_sub(1);
         }
-        state.give_back(self.id, true);
+        state.free_if_unused(self.id, true);
     }
 }

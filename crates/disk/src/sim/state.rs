@@ -221,7 +221,7 @@ impl State {
                 if let Some(Node::File(file)) = self.nodes.get_mut(&id) {
                     file.links = file.links.saturating_add_signed(by);
                 }
-                self.give_back(id, by < 0);
+                self.free_if_unused(id, by < 0);
             }
         }
         let at = self.tick();
@@ -230,7 +230,7 @@ impl State {
 
     /// Frees a file's space when neither a name nor a handle is left; `less` says that one of these
     /// has just gone.
-    pub(super) fn give_back(&mut self, id: Id, less: bool) {
+    pub(super) fn free_if_unused(&mut self, id: Id, less: bool) {
         if let (true, Some(Node::File(file))) = (less, self.nodes.get(&id))
             && file.links == 0
             && file.handles == 0
@@ -308,7 +308,7 @@ impl State {
     /// synced.
     pub(super) fn sync_dir(&mut self, dir: Id) {
         let now = self.take_names(dir);
-        self.settle(now);
+        self.apply_names(now);
     }
 
     /// A sync of a folder that fails: any of its changes may have got through, and the next sync
@@ -316,7 +316,7 @@ impl State {
     pub(super) fn fail_sync_dir(&mut self, dir: Id, rng: &mut Rng) {
         let now = self.take_names(dir);
         let kept = survivors(&now, |_| rng.chance(1, 2)).cloned().collect();
-        self.settle(kept);
+        self.apply_names(kept);
     }
 
     /// Takes out the changes of a folder's names, and the earlier ones elsewhere that they rest on.
@@ -337,7 +337,7 @@ impl State {
         taken
     }
 
-    fn settle(&mut self, ops: Vec<NameOp>) {
+    fn apply_names(&mut self, ops: Vec<NameOp>) {
         for (dir, name, id) in ops.into_iter().flat_map(|op| op.changes) {
             if let Some(Node::Dir { durable, .. }) = self.nodes.get_mut(&dir) {
                 match id {
@@ -431,7 +431,7 @@ impl State {
     // The end.
 
     /// The disk after a power cut.
-    pub(super) fn cut(&self, seed: u64) -> Self {
+    pub(super) fn after_power_cut(&self, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let files = self.nodes.values().filter_map(|node| match node {
             Node::File(file) => file.pending.first().map(|(at, _)| *at),

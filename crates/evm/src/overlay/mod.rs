@@ -200,7 +200,7 @@ impl<'a> BlockState<'a> {
         Ok(self.entries[index].slots.values().any(|slot| !slot.now.is_zero()))
     }
 
-    /// Reads every slot of an account that the store holds.
+    /// Loads all storage slots of an account from the store.
     fn load_whole(&mut self, index: usize) -> Result<(), StateError> {
         let entry = &mut self.entries[index];
         if entry.whole || !entry.stored() {

@@ -178,7 +178,7 @@ impl<'a> Simulation<'a> {
         }
         let mut evm = self.prepared(message)?;
         let result = Machine { evm: &mut evm, inspector: (), watch }.run();
-        self.settle(message, result, watch, timeout)
+        self.conclude(message, result, watch, timeout)
     }
 
     /// Runs a message under an inspector. Time is looked at within the run too.
@@ -198,7 +198,7 @@ impl<'a> Simulation<'a> {
         if hooks.1.stopped {
             return Err(CallError::Aborted(timeout));
         }
-        self.settle(message, result, watch, timeout)
+        self.conclude(message, result, watch, timeout)
     }
 
     /// An interpreter that holds the message, which was checked.
@@ -210,7 +210,7 @@ impl<'a> Simulation<'a> {
         Ok(evm)
     }
 
-    fn settle(
+    fn conclude(
         &self,
         message: &Message,
         result: Result<ExecutionResult, MachineError>,

@@ -3,7 +3,7 @@
 use crate::chain::{Chain, commit, pairs};
 use crate::harness::{Bench, Fallible, Sample, Target, timed};
 use crate::{open, options};
-use hearth_flatkv::bare::{Bare, BareRows, leave_out_history, write_whole_batches};
+use hearth_flatkv::bare::{BareDb, BareRows, leave_out_history, write_whole_batches};
 use hearth_flatkv::{CommitmentKind, FlatKv, Fsync};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ impl Ours {
         let chain = Chain::new(bench.amount(ACCOUNTS, QUICK_ACCOUNTS));
         let kv = open(dir.path(), kind)?;
         chain.genesis().try_for_each(|changes| commit(&kv, &changes))?;
-        kv.settle()?;
+        kv.flush_and_compact()?;
         Ok(Self { kv, chain, dir })
     }
 
@@ -74,7 +74,7 @@ impl Ours {
         let pairs: usize = changes.iter().map(pairs).sum();
         let (seconds, cpu, committed) = timed(|| {
             let (committed, ..) = timed(|| changes.iter().try_for_each(|changes| commit(&self.kv, changes)))?;
-            self.kv.settle()?;
+            self.kv.flush_and_compact()?;
             Ok(committed)
         })?;
         println!(
@@ -87,7 +87,7 @@ impl Ours {
 
 /// RocksDB with its chain.
 pub struct Theirs {
-    pub db: Bare,
+    pub db: BareDb,
     chain: Chain,
     height: u64,
     _dir: TempDir,
@@ -97,9 +97,9 @@ impl Theirs {
     pub fn new(bench: &Bench) -> Fallible<Self> {
         let dir = bench.folder()?;
         let chain = Chain::new(bench.amount(ACCOUNTS, QUICK_ACCOUNTS));
-        let db = Bare::open(&options(dir.path(), CommitmentKind::None, Fsync::None))?;
+        let db = BareDb::open(&options(dir.path(), CommitmentKind::None, Fsync::None))?;
         chain.genesis().try_for_each(|changes| db.write(&BareRows::of(0, &changes)))?;
-        db.settle()?;
+        db.flush_and_compact()?;
         Ok(Self { db, chain, height: 0, _dir: dir })
     }
 
@@ -113,7 +113,7 @@ impl Theirs {
         }
         let (seconds, cpu, ()) = timed(|| {
             rows.iter().try_for_each(|rows| self.db.write(rows))?;
-            Ok(self.db.settle()?)
+            Ok(self.db.flush_and_compact()?)
         })?;
         Ok(Sample { value: count as f64 / seconds, cpu })
     }

@@ -70,7 +70,7 @@ fn build(kv: &Arc<FlatKv>, heights: u64) -> Fallible<()> {
         kv.apply(&changes, &[])?;
         commit(kv, &Changeset::default())?;
     }
-    Ok(kv.settle()?)
+    Ok(kv.flush_and_compact()?)
 }
 
 pub fn rows(bench: &Bench) -> Fallible<()> {

@@ -42,7 +42,7 @@ fn row(bench: &Bench, name: &str, kind: CommitmentKind, blocks: usize, transfers
     chain.genesis().try_for_each(|changes| commit(&kv, &changes))?;
     let (mut samples, mut replayed) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        kv.settle()?;
+        kv.flush_and_compact()?;
         for _ in 0..blocks {
             commit(&kv, &chain.block(transfers))?;
         }

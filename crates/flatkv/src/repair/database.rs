@@ -2,9 +2,9 @@
 
 use super::{Repair, RepairAction};
 use crate::{
-    FlatKv, FlatKvError, Head, JoinedTables, Options, Snapshot, Watch,
+    FlatKv, FlatKvError, Head, JoinedTables, Options, ProgressFn, Snapshot,
     files::{clone_database, remove_tree, sync_tree},
-    intent::{Moves, NEW_DATABASE, NEW_SNAPSHOTS, NEW_WAL, Place, REBUILT, Replaced, bad_name},
+    intent::{Moves, NEW_DATABASE, NEW_SNAPSHOTS, NEW_WAL, REBUILT, Replaced, StorePath, bad_name},
     list_snapshots,
     open::ROCKS_DIR,
     rollback::wal_alone_is_enough,
@@ -16,7 +16,7 @@ use std::{path::PathBuf, sync::Arc};
 
 impl Repair<'_> {
     /// Makes the database from what is best: a snapshot, the log, the ledger.
-    pub(super) fn make_database(&mut self, watch: Watch<'_>) -> Result<RepairAction, FlatKvError> {
+    pub(super) fn make_database(&mut self, watch: ProgressFn<'_>) -> Result<RepairAction, FlatKvError> {
         for snapshot in list_snapshots(self.options)?.into_iter().rev() {
             if self.is_usable(&snapshot, watch)? {
                 return self.clone_snapshot(&snapshot);
@@ -35,7 +35,7 @@ impl Repair<'_> {
     }
 
     /// Whether a snapshot verifies and the log goes on behind it.
-    fn is_usable(&self, snapshot: &Snapshot, watch: Watch<'_>) -> Result<bool, FlatKvError> {
+    fn is_usable(&self, snapshot: &Snapshot, watch: ProgressFn<'_>) -> Result<bool, FlatKvError> {
         match FlatKv::open_in(self.options.clone(), snapshot).and_then(|kv| kv.verify_rows(watch)) {
             Ok(report) if report.is_sound() => {}
             Err(FlatKvError::Cancelled) => return Err(FlatKvError::Cancelled),
@@ -92,8 +92,8 @@ impl Repair<'_> {
         let snapshots = dir.join(NEW_SNAPSHOTS);
         disk.create_dir_all(&snapshots).map_err(FlatKvError::io(&snapshots))?;
         let others = vec![
-            (Place::State(NEW_WAL.to_owned()), Place::Wal),
-            (Place::State(NEW_SNAPSHOTS.to_owned()), Place::State(SNAPSHOTS_DIR.to_owned())),
+            (StorePath::State(NEW_WAL.to_owned()), StorePath::Wal),
+            (StorePath::State(NEW_SNAPSHOTS.to_owned()), StorePath::State(SNAPSHOTS_DIR.to_owned())),
         ];
         let aside = self.replace_database(&format!("{REBUILT}/{ROCKS_DIR}"), others)?;
         Ok(RepairAction::FromLedger { aside })
@@ -108,12 +108,16 @@ impl Repair<'_> {
     }
 
     /// Puts the new database, and others, in place; returns where the old one is.
-    fn replace_database(&self, new: &str, others: Vec<(Place, Place)>) -> Result<PathBuf, FlatKvError> {
+    fn replace_database(
+        &self,
+        new: &str,
+        others: Vec<(StorePath, StorePath)>,
+    ) -> Result<PathBuf, FlatKvError> {
         let aside = bad_name(self.options, &self.options.dir)?;
         let path = aside.path(self.options);
         let mut replaced = vec![Replaced {
-            new: Place::State(new.to_owned()),
-            at: Place::State(ROCKS_DIR.to_owned()),
+            new: StorePath::State(new.to_owned()),
+            at: StorePath::State(ROCKS_DIR.to_owned()),
             aside,
         }];
         for (new, at) in others {
@@ -133,7 +137,7 @@ impl JoinedTables for KeptTables {
         self.0.verify(positions)
     }
 
-    fn cut(&self, _: &[u64]) -> Result<(), StateError> {
+    fn truncate(&self, _: &[u64]) -> Result<(), StateError> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::{
     FlatKvError,
     db::Db,
     files::{remove_tree, sync_tree},
-    intent::{Moves, NEW_WAL, Place, Replaced, bad_name},
+    intent::{Moves, NEW_WAL, Replaced, StorePath, bad_name},
     open::ROCKS_DIR,
     rollback::unwind_record,
     snapshot::{self, SNAPSHOTS_DIR},
@@ -43,9 +43,9 @@ impl Repair<'_> {
         let written = self.write_log(held + 1, kept, stored.as_ref())?;
         let aside = bad_name(self.options, &self.options.wal_dir)?;
         let place = aside.path(self.options);
-        let new = Place::State(NEW_WAL.to_owned());
+        let new = StorePath::State(NEW_WAL.to_owned());
         self.put_in_place(Moves {
-            replaced: vec![Replaced { new, at: Place::Wal, aside }],
+            replaced: vec![Replaced { new, at: StorePath::Wal, aside }],
             ..Moves::default()
         })?;
         report.actions.push(RepairAction::LogRewritten { records: written, aside: place });

@@ -12,7 +12,7 @@ mod database;
 mod log;
 
 use crate::{
-    Finding, FlatKv, FlatKvError, Head, JoinedTables, Options, VerifyReport, Watch,
+    Finding, FlatKv, FlatKvError, Head, JoinedTables, Options, ProgressFn, VerifyReport,
     intent::{self, Intent, Moves},
     open::{LOCK_FILE, is_gone},
 };
@@ -95,7 +95,7 @@ impl Repair<'_> {
     /// [`FlatKvError::WouldLose`] says what is lost without [`Repair::accept_loss`], before
     /// anything is changed; [`FlatKvError::Unrepairable`]; [`FlatKvError::Locked`]; errors of the
     /// disk.
-    pub fn run(mut self, watch: Watch<'_>) -> Result<RepairReport, FlatKvError> {
+    pub fn run(mut self, watch: ProgressFn<'_>) -> Result<RepairReport, FlatKvError> {
         let mut report = RepairReport {
             problems: Vec::new(),
             findings: Vec::new(),
@@ -139,7 +139,7 @@ impl Repair<'_> {
     #[allow(clippy::type_complexity)]
     fn look(
         &self,
-        watch: Watch<'_>,
+        watch: ProgressFn<'_>,
     ) -> Result<Result<(Option<Head>, Option<VerifyReport>), FlatKvError>, FlatKvError> {
         if is_gone(self.options, &**self.tables)? {
             let dir = self.options.dir.clone();

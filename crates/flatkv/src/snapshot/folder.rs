@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 pub(crate) const SNAPSHOTS_DIR: &str = "snapshots";
 /// The database in a snapshot's folder.
 pub(crate) const DATABASE: &str = "db";
-/// What the name of a folder begins with that is being made.
+/// Prefix of the folder of a snapshot that is being taken.
 const MAKING: &str = "making";
-/// What the name of a folder begins with that is being deleted.
+/// Prefix of the folder of a snapshot that is being deleted.
 const REMOVING: &str = "removing-";
 
-/// Removes what a crash left half-made or half-deleted, durably.
-pub(crate) fn settle(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
+/// Durably removes snapshots that a crash left incomplete or partly deleted.
+pub(crate) fn remove_unfinished(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
     if !exists(disk, dir)? {
         return Ok(());
     }

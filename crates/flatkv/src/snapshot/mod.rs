@@ -10,7 +10,7 @@ mod keeper;
 mod manifest;
 mod take;
 
-pub(crate) use folder::{DATABASE, SNAPSHOTS_DIR, list, settle};
+pub(crate) use folder::{DATABASE, SNAPSHOTS_DIR, list, remove_unfinished};
 pub(crate) use keeper::Keeper;
 
 use crate::{CommitmentKind, Head, Options};

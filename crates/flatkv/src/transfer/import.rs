@@ -1,5 +1,5 @@
-//! Reading a stream into an empty store. Nothing of it counts before all of it was checked: an
-//! intent says so, and an opening that finds it wipes what was written.
+//! Imports a stream into an empty store. Until the whole stream is verified, an intent file marks
+//! the import as incomplete; opening a store with that intent deletes the imported rows.
 
 use super::{
     Attachment, MAX_ATTACHMENTS, StreamCounts, StreamHead, Trailer, TransferProgress, WatchTransfer, bad,

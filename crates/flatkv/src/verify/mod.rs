@@ -29,7 +29,7 @@ use hearth_primitives::StateError;
 use report::Reporter;
 
 /// Progress between two steps; `false` stops the work.
-pub type Watch<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
+pub type ProgressFn<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
 
 impl FlatKv {
     /// Verifies the store at its head. Commits wait meanwhile: for use on a home that no node has
@@ -38,7 +38,7 @@ impl FlatKv {
     /// # Errors
     /// [`FlatKvError::Empty`]; [`FlatKvError::Cancelled`] where `watch` says so. What is wrong with
     /// the store is no error but a finding.
-    pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
+    pub fn verify(&self, watch: ProgressFn<'_>) -> Result<VerifyReport, FlatKvError> {
         let writer = self.core.lock_writer();
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
@@ -49,7 +49,7 @@ impl FlatKv {
     }
 
     /// As [`Self::verify`], without the log.
-    pub(crate) fn verify_rows(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
+    pub(crate) fn verify_rows(&self, watch: ProgressFn<'_>) -> Result<VerifyReport, FlatKvError> {
         let _nobody_commits = self.core.lock_writer();
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);

@@ -1,6 +1,6 @@
 //! Progress and report of a verification.
 
-use crate::{CommitmentKind, FlatKvError, Head, db::Family, verify::Watch};
+use crate::{CommitmentKind, FlatKvError, Head, db::Family, verify::ProgressFn};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::Height;
 use std::{fmt, path::PathBuf};
@@ -238,11 +238,11 @@ impl VerifyReport {
 pub(crate) struct Reporter<'a> {
     pub(crate) report: VerifyReport,
     progress: VerifyProgress,
-    watch: Watch<'a>,
+    watch: ProgressFn<'a>,
 }
 
 impl<'a> Reporter<'a> {
-    pub(crate) fn new(head: Head, oldest: Height, kind: CommitmentKind, watch: Watch<'a>) -> Self {
+    pub(crate) fn new(head: Head, oldest: Height, kind: CommitmentKind, watch: ProgressFn<'a>) -> Self {
         let report =
             VerifyReport { head, oldest, kind, counts: Counts::default(), findings: Vec::new(), found: 0 };
         Self { report, progress: VerifyProgress { phase: "", done: 0, total: 0 }, watch }

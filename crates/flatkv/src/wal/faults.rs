@@ -104,7 +104,7 @@ impl Run {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let opened = WalScan::read(&disk, Path::new(DIR), self.flushed).and_then(|mut scan| {
             self.judge(&scan);
-            scan.cut(scan.records.len().checked_sub(1))?;
+            scan.truncate(scan.records.len().checked_sub(1))?;
             let wal = Wal::resume(scan, 2_000)?;
             wal.sync()?;
             Ok(wal)
@@ -325,7 +325,7 @@ fn a_gap_is_damage_unless_rocksdb_has_what_stood_in_it() {
     }
     let mut scan = read(4).unwrap();
     assert!(disk.read(&path(1)).is_ok(), "reading takes nothing away");
-    scan.cut(scan.records.len().checked_sub(1)).unwrap();
+    scan.truncate(scan.records.len().checked_sub(1)).unwrap();
     assert_eq!(scan.records.iter().map(|found| found.number).collect::<Vec<_>>(), [5, 6, 7]);
     assert!(disk.read(&path(1)).is_err() && disk.read(&path(3)).is_err());
     assert_eq!(read(0).unwrap().records.len(), 3, "without the stale segments there is no gap");
@@ -343,7 +343,7 @@ fn bytes_of_a_failed_sync_are_written_again() {
         let open = |disk: &SimDisk, flushed| {
             let shared: Arc<dyn Disk> = Arc::new(disk.clone());
             let mut scan = WalScan::read(&shared, Path::new(DIR), flushed).unwrap();
-            scan.cut(scan.records.len().checked_sub(1)).unwrap();
+            scan.truncate(scan.records.len().checked_sub(1)).unwrap();
             Wal::resume(scan, u64::MAX).unwrap()
         };
         let mut wal = open(&disk, 0);

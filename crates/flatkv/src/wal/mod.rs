@@ -59,7 +59,7 @@ impl Tail {
         Arc::new(Self { file, path, failed: Mutex::new(false) })
     }
 
-    /// Brings what was appended to the disk. After a failure it fails for ever.
+    /// Syncs the appended records to the disk. After one failure, every later call fails.
     pub(crate) fn sync(&self) -> Result<(), FlatKvError> {
         let mut failed = self.failed.lock();
         let result =
@@ -119,8 +119,8 @@ impl Wal {
             put_frame(&mut records, open.salt, number, payload.as_ref());
         }
         if let Err(error) = open.tail.file.write_all_at(&records, open.end) {
-            // What was written of the records is a torn tail; without it nothing needs to be cut at
-            // the next open.
+            // The partly written records are a torn tail. Truncating them now saves the next open
+            // from doing so.
             let _ = open.tail.file.set_len(open.end);
             return Err(FlatKvError::io(&open.tail.path)(error));
         }

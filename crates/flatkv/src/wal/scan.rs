@@ -145,7 +145,7 @@ impl WalScan {
 
     /// Drops everything behind the record at this place of `records`, or everything; a torn tail
     /// goes too.
-    pub(crate) fn cut(&mut self, keep: Option<usize>) -> Result<(), FlatKvError> {
+    pub(crate) fn truncate(&mut self, keep: Option<usize>) -> Result<(), FlatKvError> {
         self.records.truncate(keep.map_or(0, |index| index + 1));
         let kept = self.records.last().map_or(0, |last| last.segment + 1);
         for path in self.stale.drain(..) {

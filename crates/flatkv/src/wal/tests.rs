@@ -107,7 +107,7 @@ fn a_bad_record_in_an_older_segment_is_damage() {
     cut(&paths[5], 40);
     assert_eq!(numbers(dir.path()).unwrap(), [1, 2, 3, 4], "both tails are torn");
     let mut scan = scan(dir.path()).unwrap();
-    scan.cut(Some(3)).unwrap();
+    scan.truncate(Some(3)).unwrap();
     assert_eq!(paths.iter().filter(|path| path.exists()).count(), 4);
     let mut wal = Wal::resume(scan, 100).unwrap();
     assert_eq!(wal.last(), 4);

@@ -79,13 +79,13 @@ impl Home {
             Step::Flush => self.kv().flush(),
             Step::Snapshot => self.kv().snapshot().map(drop),
             Step::Transfer(n) => self.transfer(story, top, n),
-            Step::Rollback(to, anew) => {
+            Step::Rollback(to, from_snapshot) => {
                 let options = story.setup.options(&self.dir);
-                let anew = anew && self.kv().reach(&options, to, true).is_ok();
+                let from_snapshot = from_snapshot && self.kv().rollback_source(&options, to, true).is_ok();
                 self.kv().close()?;
                 self.kv = None;
                 let tables: Arc<dyn JoinedTables> = self.tables.clone();
-                let rolled = roll_back(&options, &tables, to, anew);
+                let rolled = roll_back(&options, &tables, to, from_snapshot);
                 self.reopen(story)?;
                 rolled.map(drop)
             }

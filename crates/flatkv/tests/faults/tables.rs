@@ -90,7 +90,7 @@ impl JoinedTables for FileTables {
         positions.iter().all(|position| position.is_multiple_of(RECORD_BYTES) && *position <= sound)
     }
 
-    fn cut(&self, positions: &[u64]) -> Result<(), StateError> {
+    fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {
         let keep = positions.first().copied().unwrap_or(0);
         if self.len().map_err(failed)? > keep {
             self.file.set_len(keep).map_err(failed)?;

@@ -72,7 +72,7 @@ fn eventually(before: &Page, registry: &Registry, expected: &Page) -> Page {
 
 #[test]
 fn a_rollback_is_one_sample_however_it_goes() {
-    for anew in [false, true] {
+    for from_snapshot in [false, true] {
         let home = Home::new(CommitmentKind::LtHash);
         let (kv, mut chain) = chain_of(&home, home.options(), BASE + 4);
         kv.snapshot().unwrap();
@@ -82,11 +82,11 @@ fn a_rollback_is_one_sample_however_it_goes() {
         let tables = home.tables.clone() as Arc<dyn JoinedTables>;
         let registry = Registry::new();
         let before = page(&registry);
-        let refused = roll_back(&told(&home, &registry), &tables, BASE + 9, anew).unwrap_err();
+        let refused = roll_back(&told(&home, &registry), &tables, BASE + 9, from_snapshot).unwrap_err();
         assert!(matches!(refused, FlatKvError::Unreachable { .. }), "{refused}");
         let after = page(&registry);
         assert_eq!(moved_by_operation(&before, &after)["flatkv_rollback_latency(false)"], 1);
-        roll_back(&told(&home, &registry), &tables, BASE + 6, anew).unwrap();
+        roll_back(&told(&home, &registry), &tables, BASE + 6, from_snapshot).unwrap();
         let done = moved(&after, &page(&registry));
         assert_eq!(
             (done["flatkv_rollback_latency(true)"], done.get("flatkv_rollback_latency(false)")),

@@ -319,7 +319,7 @@ impl JoinedTables for Tables {
         positions.iter().all(|position| *position == 0 || ends.contains(position))
     }
 
-    fn cut(&self, positions: &[u64]) -> Result<(), StateError> {
+    fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {
         let keep = positions.first().copied().unwrap_or(0);
         self.ends.lock().unwrap().retain(|end| *end <= keep);
         Ok(())

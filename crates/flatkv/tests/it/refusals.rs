@@ -176,7 +176,7 @@ fn a_store_whose_state_is_gone_is_not_taken_for_a_new_one() {
     assert_eq!(dir, options.dir);
     assert_eq!(home.tables.positions(), positions, "what the tables hold stays");
     // A store that was begun and holds nothing yet is no such case.
-    home.tables.cut(&[0]).unwrap();
+    home.tables.truncate(&[0]).unwrap();
     drop(home.open().unwrap());
     home.tables.append(5);
     assert_eq!(home.open().unwrap().head(), None);

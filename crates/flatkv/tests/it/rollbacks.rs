@@ -32,12 +32,12 @@ fn home(kind: CommitmentKind, seed: u64, snapshots: bool) -> (Home, Vec<Block>) 
 #[test]
 fn a_height_is_reached_from_history_and_from_a_snapshot() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None] {
-        for (anew, to) in
+        for (from_snapshot, to) in
             [(false, 9), (false, 25), (true, 15), (true, 25), (true, 20), (true, 10), (false, 30)]
         {
             let (home, mut chain) = home(kind, to, true);
             let top = chain.clone();
-            let head = roll_back(&home.options(), &tables(&home), to, anew).unwrap();
+            let head = roll_back(&home.options(), &tables(&home), to, from_snapshot).unwrap();
             chain.truncate((to - BASE + 1) as usize);
             assert_eq!((head.height, head.hash), (to, at(&top, to).hash));
             let kv = home.open().unwrap();
@@ -61,16 +61,16 @@ fn a_height_is_reached_from_history_and_from_a_snapshot() {
 fn what_cannot_be_reached_is_refused_before_anything_changes() {
     let (home, chain) = home(CommitmentKind::Mpt, 3, true);
     let kv = home.open().unwrap();
-    assert_eq!(kv.reach(&home.options(), 9, false).unwrap(), RollbackSource::History);
-    let RollbackSource::Snapshot(base) = kv.reach(&home.options(), 15, true).unwrap() else {
+    assert_eq!(kv.rollback_source(&home.options(), 9, false).unwrap(), RollbackSource::History);
+    let RollbackSource::Snapshot(base) = kv.rollback_source(&home.options(), 15, true).unwrap() else {
         panic!("history")
     };
     assert_eq!(base.height, 20, "the newest one that has the height");
     let locked = roll_back(&home.options(), &tables(&home), 9, false).unwrap_err();
     assert!(matches!(locked, FlatKvError::Locked(_)), "{locked}");
     drop(kv);
-    for (to, anew) in [(31, false), (31, true), (6, false), (6, true)] {
-        let refused = roll_back(&home.options(), &tables(&home), to, anew).unwrap_err();
+    for (to, from_snapshot) in [(31, false), (31, true), (6, false), (6, true)] {
+        let refused = roll_back(&home.options(), &tables(&home), to, from_snapshot).unwrap_err();
         assert_eq!(
             refused.to_string(),
             format!(
@@ -85,14 +85,14 @@ fn what_cannot_be_reached_is_refused_before_anything_changes() {
 #[test]
 fn an_interrupted_rollback_opens_at_the_old_or_the_new_head() {
     let to = 16;
-    for anew in [false, true] {
+    for from_snapshot in [false, true] {
         let (mut stops, mut finished, mut kept) = (0, 0, 0);
         let (whole, blocks) = home(CommitmentKind::Mpt, 1, true);
         loop {
             let (home, mut chain) = (whole.killed(), blocks.clone());
             let disk = StopDisk::after(stops);
             let options = Options { disk: Arc::new(disk.clone()), ..home.options() };
-            let result = roll_back(&options, &tables(&home), to, anew);
+            let result = roll_back(&options, &tables(&home), to, from_snapshot);
             if !disk.stopped() {
                 result.unwrap();
                 break;
@@ -116,7 +116,7 @@ fn an_interrupted_rollback_opens_at_the_old_or_the_new_head() {
                 continue;
             }
             // Done again it ends where it was to.
-            let head = roll_back(&killed.options(), &tables(&killed), to, anew).unwrap();
+            let head = roll_back(&killed.options(), &tables(&killed), to, from_snapshot).unwrap();
             assert_eq!(head.height, to);
             let leftovers =
                 ["intent", "db.new", "db.old"].map(|name| killed.options().dir.join(name).exists());
@@ -129,7 +129,7 @@ fn an_interrupted_rollback_opens_at_the_old_or_the_new_head() {
         }
         assert!(
             finished > 2 && kept > 2,
-            "anew {anew}: {stops} stops, {finished} finished, {kept} as before"
+            "anew {from_snapshot}: {stops} stops, {finished} finished, {kept} as before"
         );
     }
 }
@@ -149,12 +149,12 @@ fn below_what_history_retains_a_snapshot_is_brought_forward() {
             grow(&kv, &home, &mut chain, 40, &mut random);
             assert_eq!(kv.oldest(), Some(35));
             let last = kv.head();
-            let found = match kv.reach(&options, to, false).unwrap() {
+            let found = match kv.rollback_source(&options, to, false).unwrap() {
                 RollbackSource::History => None,
                 RollbackSource::Snapshot(snapshot) => Some(snapshot.height),
             };
             assert_eq!(found, base);
-            assert!(matches!(kv.reach(&options, 6, false), Err(FlatKvError::Unreachable { .. })));
+            assert!(matches!(kv.rollback_source(&options, 6, false), Err(FlatKvError::Unreachable { .. })));
             kv.close().unwrap();
             drop(kv);
             let head = roll_back(&options, &tables(&home), to, false).unwrap();

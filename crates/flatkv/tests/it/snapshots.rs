@@ -117,7 +117,7 @@ fn a_snapshot_on_demand_is_of_the_head_and_is_read_only() {
     let missing = FlatKv::open_snapshot(home.options(), Some(16)).err().unwrap().to_string();
     assert!(missing.starts_with("no snapshot has height 16: those in "), "{missing}");
     assert!(missing.ends_with("have heights 7 to 12, 7 to 15"), "{missing}");
-    // What reads a snapshot goes on when the store deletes it, on the files that it has open.
+    // A reader of a snapshot continues on its open files after the store deleted the snapshot.
     let old = FlatKv::open_snapshot(home.options(), Some(12)).unwrap();
     for height in [16, 17] {
         grow(&kv, &home, &mut chain, height, &mut random);

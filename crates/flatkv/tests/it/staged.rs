@@ -319,7 +319,7 @@ fn what_cannot_be_applied_leaves_what_is_applied_as_it_was() {
     assert_eq!(kv.pending().legacy(b"k").unwrap().as_deref(), Some(&b"v"[..]));
     assert_eq!(kv.latest().unwrap().account(&who(1)).unwrap(), None, "views see what is committed");
 
-    // A commit that is refused leaves it applied; the next one takes it.
+    // A refused commit leaves the changeset applied; the next commit includes it.
     let nothing = Changeset::default();
     let mut next = base.next(2);
     next.changes = Changeset::default();

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConsensusConfig {
-    /// Where it listens, in CometBFT's notation: `unix:///absolute/path` or `tcp://127.0.0.1:PORT`.
+    /// Listen address of the ABCI server, in CometBFT's notation: `unix:///absolute/path` or
+    /// `tcp://127.0.0.1:PORT`.
     pub address: String,
     /// Longest time that a proposal is filled with transactions, in milliseconds.
     pub proposal_budget_ms: u64,

@@ -48,7 +48,7 @@ pub struct DevConfig {
     /// The phrase that they come from.
     #[serde(default)]
     pub mnemonic: Option<String>,
-    /// What each of them has, in wei, in decimal or `0x`.
+    /// Balance of each account in wei, decimal or `0x`.
     #[serde(default)]
     pub balance_wei: Option<String>,
     /// Milliseconds between two blocks; there is a block for each transaction instead where absent.

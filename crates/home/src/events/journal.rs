@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Most events that are kept; readers that are further behind have missed some.
 pub(super) const MAX_EVENTS: usize = 65_536;
 
-/// Most events of one answer.
+/// Maximum number of events in one response.
 const MAX_EVENTS_TOLD: usize = 1_024;
 
 /// Bytes to reserve for an event.

@@ -6,7 +6,7 @@ mod journal;
 
 use crate::NodeError;
 use hearth_chain::{
-    AddedBlock, BlockPlace, ChainWatcher,
+    AddedBlock, BlockNumHash, ChainWatcher,
     pool::{PoolEntry, PoolWatcher},
 };
 use journal::{Event, Journal};
@@ -75,7 +75,7 @@ impl Events {
 }
 
 impl ChainWatcher for Events {
-    fn head_moved(&self, removed: &[BlockPlace], added: &[AddedBlock]) {
+    fn head_moved(&self, removed: &[BlockNumHash], added: &[AddedBlock]) {
         self.add(|journal| {
             removed.iter().for_each(|(number, hash)| journal.push(Event::Removed(*number, *hash)));
             added.iter().for_each(|block| journal.push(Event::Added(*block)));

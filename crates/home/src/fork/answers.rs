@@ -6,8 +6,8 @@ use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use hearth_primitives::{Account, Height};
 use serde_json::{Value as Json, json};
 
-/// The requests for one key.
-pub(super) struct Ask {
+/// The JSON-RPC requests that read one key of the remote state.
+pub(super) struct KeyQuery {
     kind: AnswerKind,
     requests: Json,
 }
@@ -26,7 +26,7 @@ pub(super) enum Read {
     Code(Bytes),
 }
 
-impl Ask {
+impl KeyQuery {
     /// The requests for a key of the state after `block`; code is requested through `account`,
     /// which has it.
     pub fn of(key: &Key, account: Address, block: Height) -> Self {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn account(answer: &str) -> Result<Option<Account>, String> {
-        match Ask::of(&Key::Account(Address::ZERO), Address::ZERO, 5).read(answer)? {
+        match KeyQuery::of(&Key::Account(Address::ZERO), Address::ZERO, 5).read(answer)? {
             Read::Account(account, _) => Ok(account),
             _ => Err("another kind".to_owned()),
         }
@@ -145,12 +145,12 @@ mod tests {
 
     #[test]
     fn a_block_hash_is_that_of_the_block_asked_for() {
-        let ask = Ask::of(&Key::BlockHash(9), Address::ZERO, 10);
-        assert_eq!(ask.requests(), r#"[["eth_getBlockByNumber",["0x9",false]]]"#);
+        let query = KeyQuery::of(&Key::BlockHash(9), Address::ZERO, 10);
+        assert_eq!(query.requests(), r#"[["eth_getBlockByNumber",["0x9",false]]]"#);
         let hash = B256::repeat_byte(3);
         let block = |number: &str| format!(r#"[{{"number":"{number}","hash":"{hash}"}}]"#);
-        assert!(matches!(ask.read(&block("0x9")), Ok(Read::Word(word)) if B256::from(word) == hash));
-        assert!(ask.read(&block("0x8")).is_err());
-        assert!(ask.read("[null]").is_err());
+        assert!(matches!(query.read(&block("0x9")), Ok(Read::Word(word)) if B256::from(word) == hash));
+        assert!(query.read(&block("0x8")).is_err());
+        assert!(query.read("[null]").is_err());
     }
 }

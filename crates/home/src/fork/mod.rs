@@ -10,10 +10,10 @@ mod file;
 mod single_flight;
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
-use answers::Ask;
+use answers::KeyQuery;
 use cache::Cache;
 use hearth_chain::dev::ForkBlock;
-use hearth_primitives::{Account, BlockHashes, Height, Origin, OriginWaits, StateError, StateReader};
+use hearth_primitives::{Account, BlockHashes, Height, OriginWaits, RemoteState, StateError, StateReader};
 use parking_lot::Mutex;
 use single_flight::SingleFlight;
 use std::{
@@ -90,22 +90,22 @@ impl ForkOrigin {
             let kept = self.cache.lock().get(&key);
             match kept {
                 Some(value) => Ok(value),
-                None => self.ask(key),
+                None => self.query(key),
             }
         });
         OriginWaits::count(began.elapsed());
         value
     }
 
-    fn ask(&self, key: Key) -> Result<Value, StateError> {
-        let asked_of = match key {
+    fn query(&self, key: Key) -> Result<Value, StateError> {
+        let address = match key {
             Key::Code(hash) => self.cache.lock().address_of(&hash).ok_or(StateError::MissingCode(hash))?,
             Key::Account(address) | Key::Slot(address, _) => address,
             Key::BlockHash(_) => Address::ZERO,
         };
-        let ask = Ask::of(&key, asked_of, self.block.header.number);
-        let answer = self.fetch.fetch(ask.requests(), self.timeout).map_err(StateError::Origin)?;
-        let read = ask.read(&answer).map_err(StateError::Origin)?;
+        let query = KeyQuery::of(&key, address, self.block.header.number);
+        let answer = self.fetch.fetch(query.requests(), self.timeout).map_err(StateError::Origin)?;
+        let read = query.read(&answer).map_err(StateError::Origin)?;
         let mut cache = self.cache.lock();
         match (&key, read) {
             (Key::Account(address), answers::Read::Account(account, code)) => {
@@ -116,14 +116,14 @@ impl ForkOrigin {
                 Ok(Value::Account(account))
             }
             (Key::Code(hash), answers::Read::Code(code)) if keccak256(&code) == *hash => {
-                cache.put_code(*hash, asked_of, code.clone());
+                cache.put_code(*hash, address, code.clone());
                 Ok(Value::Code(code))
             }
             (_, answers::Read::Word(word)) => {
                 cache.put(key, Value::Word(word));
                 Ok(Value::Word(word))
             }
-            _ => Err(StateError::Origin(format!("the code of {asked_of} is another one now"))),
+            _ => Err(StateError::Origin(format!("the code of {address} is another one now"))),
         }
     }
 }
@@ -177,7 +177,7 @@ impl BlockHashes for ForkOrigin {
     }
 }
 
-impl Origin for ForkOrigin {}
+impl RemoteState for ForkOrigin {}
 
 impl fmt::Debug for ForkOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

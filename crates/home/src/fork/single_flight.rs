@@ -35,12 +35,12 @@ impl Drop for FlightGuard<'_> {
 }
 
 impl SingleFlight {
-    /// Runs `ask`, or waits for the one that runs for the same key. `ask` has a deadline of its
+    /// Runs `query`, or waits for the one that runs for the same key. `query` has a deadline of its
     /// own.
     pub fn join(
         &self,
         key: Key,
-        ask: impl FnOnce() -> Result<Value, StateError>,
+        query: impl FnOnce() -> Result<Value, StateError>,
     ) -> Result<Value, StateError> {
         let mut under_way = self.under_way.lock();
         if let Some(flight) = under_way.get(&key).cloned() {
@@ -55,7 +55,7 @@ impl SingleFlight {
         under_way.insert(key, flight.clone());
         drop(under_way);
         let landing = FlightGuard { single_flight: self, key, flight };
-        let answer = ask();
+        let answer = query();
         *landing.flight.landed.lock() = Some(answer.clone());
         answer
     }
@@ -75,14 +75,14 @@ mod tests {
     fn threads_that_need_the_same_ask_once_and_all_get_the_answer() {
         let (single_flight, asked) = (SingleFlight::default(), AtomicUsize::new(0));
         thread::scope(|scope| {
-            let ask = || {
+            let query = || {
                 single_flight.join(Key::BlockHash(7), || {
                     asked.fetch_add(1, SeqCst);
                     thread::sleep(Duration::from_millis(200));
                     Ok(Value::Word(U256::from(9)))
                 })
             };
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(query)).collect();
             for thread in threads {
                 let answer = thread.join().expect("no panic").expect("an answer");
                 assert_eq!(answer, Value::Word(U256::from(9)));

@@ -65,10 +65,10 @@ impl PendingBlock {
 
 /// The last pending block, until the head or the pool changes.
 #[derive(Default)]
-pub struct Pending(Mutex<Option<Made>>);
+pub struct Pending(Mutex<Option<CachedPending>>);
 
 /// A pending block, with the head and the counts of changes that it was made on.
-type Made = (B256, (u64, u64), Arc<PendingBlock>);
+type CachedPending = (B256, (u64, u64), Arc<PendingBlock>);
 
 impl Home {
     /// The pending block; `None` on a partial state, on which no block can be made.

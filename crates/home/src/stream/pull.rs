@@ -1,9 +1,9 @@
 //! Streams whose bytes are fetched when the reader has room for them: a slow reader blocks no
 //! thread.
 
-use super::{ByteSender, CHUNK_BYTES, CHUNKS_WAITING, CHUNKS_WAKE, Channel, Chunk, State, tell};
+use super::{ByteSender, CHUNK_BYTES, CHUNKS_WAITING, CHUNKS_WAKE, Channel, Chunk, State, wake_reader};
 use crate::{
-    NodeError, TraceOrigin,
+    NodeError, TraceSourceKind,
     workers::{Submitter, guarded},
 };
 use hearth_bake::AnswerBytes;
@@ -32,13 +32,13 @@ pub struct Feed {
 
 impl ByteSender {
     /// Continues the stream with a feed, which is read at the pace of the reader.
-    pub fn feed(mut self, origin: TraceOrigin, feed: Feed, pool: Submitter) {
+    pub fn feed(mut self, origin: TraceSourceKind, feed: Feed, pool: Submitter) {
         self.finished = true;
         let Feed { first, rest, packed_bytes } = feed;
         let mut state = self.channel.state.lock();
         if state.cancelled {
             state.end.get_or_insert(Err(NodeError::Cancelled));
-            tell(state);
+            wake_reader(state);
             self.channel.readable.notify_all();
             return;
         }
@@ -48,7 +48,7 @@ impl ByteSender {
             Some(fetch) => state.pull = Some(Pull { fetch, pool }),
             None => state.end = Some(Ok(())),
         }
-        tell(state);
+        wake_reader(state);
         self.channel.readable.notify_all();
         refill(&self.channel, self.channel.state.lock());
     }
@@ -88,7 +88,7 @@ fn fetch(channel: &Channel, mut pull: Pull) {
         let mut state = channel.state.lock();
         if state.cancelled {
             state.end.get_or_insert(Err(NodeError::Cancelled));
-            tell(state);
+            wake_reader(state);
             channel.readable.notify_all();
             return;
         }
@@ -99,15 +99,15 @@ fn fetch(channel: &Channel, mut pull: Pull) {
                 }
                 if state.waiting() >= CHUNKS_WAITING * CHUNK_BYTES {
                     state.pull = Some(pull);
-                    tell(state);
+                    wake_reader(state);
                     channel.readable.notify_all();
                     return;
                 }
-                tell(state);
+                wake_reader(state);
             }
             end => {
                 state.end = Some(end.map(drop));
-                tell(state);
+                wake_reader(state);
                 channel.readable.notify_all();
                 return;
             }
@@ -128,7 +128,7 @@ mod tests {
         let (sender, stream) = stream::channel(|| {});
         let rest: FetchChunk = Box::new(|| resume_unwind(Box::new("planted")));
         let feed = Feed { first: Vec::new(), rest: Some(rest), packed_bytes: None };
-        sender.feed(TraceOrigin::Baked, feed, pool.submitter());
+        sender.feed(TraceSourceKind::Baked, feed, pool.submitter());
         let (told, answer) = mpsc::channel();
         stream.ready_with(move |ready| told.send(ready).expect("the test listens"));
         let ready = answer.recv_timeout(Duration::from_secs(60)).expect("the stream ends");

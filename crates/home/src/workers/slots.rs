@@ -11,9 +11,9 @@ const SLOTS_OF_CLIENT_MIN: usize = 2;
 /// Parts of a whole in which shares are counted.
 pub(super) const WHOLE: u32 = 1_000_000;
 
-/// A job's place.
+/// The slot that a running job occupies: its client, kind and priority.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct JobSlot {
     pub client: Arc<str>,
     pub kind: usize,
     /// On a thread of low priority.
@@ -48,7 +48,7 @@ pub(super) struct Slots {
 impl Slots {
     pub fn new(threads: usize, limits: &Limits) -> Self {
         let permits = limits.permits();
-        // Rounded up, but never the last one.
+        // Rounded up, but at least one slot stays free for other clients.
         let share = |of: usize| match limits.client_share {
             0 | WHOLE.. => usize::MAX,
             share => {
@@ -94,7 +94,7 @@ impl Slots {
     }
 
     /// Gives a job its slot.
-    pub fn begin(&mut self, place: &Place) {
+    pub fn begin(&mut self, place: &JobSlot) {
         *self.count(place) += 1;
         if !place.client.is_empty() {
             self.held.entry(place.client.clone()).or_default().running[place.kind] += 1;
@@ -102,7 +102,7 @@ impl Slots {
     }
 
     /// Takes the slot back.
-    pub fn end(&mut self, place: &Place) {
+    pub fn end(&mut self, place: &JobSlot) {
         *self.count(place) -= 1;
         if let Some(held) = self.held.get_mut(&place.client) {
             held.running[place.kind] -= 1;
@@ -113,7 +113,7 @@ impl Slots {
     }
 
     /// Takes the slot of a job that waits; false where as many jobs wait without one as may.
-    pub fn park(&mut self, place: &Place) -> bool {
+    pub fn park(&mut self, place: &JobSlot) -> bool {
         let client = self.held.get_mut(&place.client);
         if self.parked[usize::from(place.low)] >= self.parked_max
             || client.as_ref().is_some_and(|held| held.parked >= self.most_parked)
@@ -131,7 +131,7 @@ impl Slots {
     /// Gives a parked job its slot back, even if another job has the slot meanwhile: a job that has
     /// begun never waits for one that has not. The number of running jobs can thus exceed the slots
     /// by the number of parked jobs, and none begins until it has fallen again.
-    pub fn unpark(&mut self, place: &Place) {
+    pub fn unpark(&mut self, place: &JobSlot) {
         self.begin(place);
         if let Some(held) = self.held.get_mut(&place.client) {
             held.parked -= 1;
@@ -144,7 +144,7 @@ impl Slots {
         self.parked.iter().sum()
     }
 
-    fn count(&mut self, place: &Place) -> &mut usize {
+    fn count(&mut self, place: &JobSlot) -> &mut usize {
         if place.low { &mut self.low_running } else { &mut self.running[place.kind] }
     }
 }

@@ -135,7 +135,7 @@ impl IndexQuery {
         Self::of(lists.iter().map(|accounts| accounts.iter().map(IndexId::address).collect()))
     }
 
-    /// An empty set matches anything; it is no clause.
+    /// An empty set matches everything, so it adds no clause.
     fn of(clauses: impl Iterator<Item = BTreeSet<IndexId>>) -> Self {
         Self { clauses: clauses.filter(|clause| !clause.is_empty()).collect() }
     }

@@ -14,8 +14,8 @@ pub(crate) enum IndexKind {
     Accounts,
 }
 
-/// First bytes of an index's keys, and what its rows are called in errors.
-pub(super) struct Letters {
+/// Key prefixes of an index, and the name of its rows in error messages.
+pub(super) struct KeyPrefixes {
     pub block: u8,
     pub postings: u8,
     pub merged: u8,
@@ -24,7 +24,7 @@ pub(super) struct Letters {
     pub postings_row: &'static str,
 }
 
-const LOGS: Letters = Letters {
+const LOGS: KeyPrefixes = KeyPrefixes {
     block: b'p',
     postings: b'l',
     merged: b'm',
@@ -33,7 +33,7 @@ const LOGS: Letters = Letters {
     postings_row: "log postings",
 };
 
-const ACCOUNTS: Letters = Letters {
+const ACCOUNTS: KeyPrefixes = KeyPrefixes {
     block: b'P',
     postings: b'L',
     merged: b'M',
@@ -43,7 +43,7 @@ const ACCOUNTS: Letters = Letters {
 };
 
 impl IndexKind {
-    pub(super) fn letters(self) -> &'static Letters {
+    pub(super) fn letters(self) -> &'static KeyPrefixes {
         match self {
             Self::Logs => &LOGS,
             Self::Accounts => &ACCOUNTS,

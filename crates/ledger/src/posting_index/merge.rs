@@ -216,8 +216,8 @@ impl Shared {
         if progress.merged < first {
             progress.merged = self.last_marked(first)?;
         }
-        // One that is merged holds for the blocks that it was made of, which its last block's hash
-        // names.
+        // A merged page is valid only for the blocks that it was built from, which the hash of its
+        // last block identifies.
         while progress.merged > first && !self.holds(progress.merged - 1)? {
             progress.merged -= 1;
         }

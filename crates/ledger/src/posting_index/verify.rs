@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Findings that are kept; all are counted.
 const MAX_FINDINGS: usize = 1_000;
 
-/// A page of the index in which something is wrong.
+/// A page of the index with a problem.
 #[derive(Debug)]
 pub struct IndexFinding {
     /// Lowest height that is concerned.
@@ -39,7 +39,7 @@ pub enum IndexProblem {
 pub struct IndexReport {
     /// Blocks that were compared with their capsules.
     pub blocks: u64,
-    /// Blocks without a capsule, of which nothing says what their rows must hold.
+    /// Number of blocks without a capsule, whose rows cannot be verified.
     pub unknown: u64,
     /// What is wrong: the first thousand pages.
     pub findings: Vec<IndexFinding>,

@@ -60,7 +60,7 @@ fn expire_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
             table.put_group(&Group { number, ..Group::new(&key, value) })?;
         }
         table.seal()?;
-        table.settle()?;
+        table.finish_upkeep()?;
         table.flush()?;
         let mut next = 2 * old;
         let mut work = |until: &dyn Fn() -> bool| -> Fallible<Stalls> {
@@ -123,7 +123,7 @@ fn space_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
                 table.put(&key(n), pool.value(n, len))?;
             }
             table.seal()?;
-            table.settle()?;
+            table.finish_upkeep()?;
             Ok(table.flush()?)
         })?;
         let taken = disk_bytes(&folder.path().join("t"))? as f64 / MIB;
@@ -152,7 +152,7 @@ fn memory_row(bench: &Bench) -> Fallible<()> {
                 most = most.max(table.info().index_memory_bytes);
             }
         }
-        table.settle()?;
+        table.finish_upkeep()?;
         Ok(table.flush()?)
     })?;
     most = most.max(table.info().index_memory_bytes);

@@ -45,7 +45,7 @@ fn build(
         table.put(&key(n), pool.value(n, len))?;
     }
     table.seal()?;
-    table.settle()?;
+    table.finish_upkeep()?;
     table.flush()?;
     Ok((store, table))
 }

@@ -28,7 +28,8 @@ fn harden(read: &Read, synced: u64) -> Result<(), LittError> {
         let bytes = &mut chunk[..len];
         read.file.read_exact_at(bytes, at).map_err(|error| read.segment.read_error(at, error))?;
         match read.file.write_all_at(bytes, at) {
-            // A file system that takes new space for old bytes, and has none.
+            // A copy-on-write file system needs new space for the rewritten bytes, and the disk is
+            // full.
             Err(error) if error.kind() == std::io::ErrorKind::StorageFull => break,
             written => written.map_err(LittError::io(path))?,
         }

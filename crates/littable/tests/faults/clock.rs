@@ -20,7 +20,7 @@ fn a_clock_that_jumps_expires_nothing() {
             let value = vec![n as u8; 300];
             table.put(&n.to_be_bytes(), &value).unwrap();
         }
-        table.settle().unwrap();
+        table.finish_upkeep().unwrap();
         table.flush().unwrap();
         let there = |table: &hearth_littable::Table| {
             (0..60_u64).filter(|n| matches!(table.get(&n.to_be_bytes()), Ok(Some(_)))).count()

@@ -1,5 +1,5 @@
-//! A cut back that is interrupted at each of its steps: what is behind it is gone, or nothing is,
-//! and never a part.
+//! Interrupts a truncation at each of its steps: afterwards either all records behind the position
+//! are gone, or none.
 
 use crate::damage::build_noting;
 use crate::row;
@@ -59,7 +59,7 @@ fn a_cut_that_is_interrupted_is_whole_or_none() {
             run.disk = disk.clone();
             let (store, table) = run.open().unwrap();
             disk.die_at(disk.changes() + step);
-            let cut = table.cut(position);
+            let cut = table.truncate(position);
             assert!(cut.is_ok() || disk.is_dead(), "{cut:?}");
             done = cut.is_ok();
             let acknowledged = cut.is_ok();
@@ -92,7 +92,7 @@ fn an_opening_that_ends_a_cut_may_be_interrupted_too() {
             run.disk = before.snapshot();
             let (store, table) = run.open().unwrap();
             run.disk.die_at(run.disk.changes() + step);
-            let cut = table.cut(position).is_ok();
+            let cut = table.truncate(position).is_ok();
             let next = run.disk.power_cut(step);
             drop((table, store));
             run.disk = next;
@@ -115,7 +115,7 @@ fn a_cut_to_no_position_touches_nothing() {
     let (_store, table) = run.open().unwrap();
     let changes = run.disk.changes();
     for wrong in [position + 1, position - 1, 77 << 32, u64::MAX] {
-        let cut = table.cut(wrong);
+        let cut = table.truncate(wrong);
         assert!(
             matches!(cut, Err(LittError::NoSuchPosition { position, .. }) if position == wrong),
             "{cut:?}"

@@ -63,7 +63,7 @@ pub fn build_noting(seed: u64, noted: usize) -> (Run, u64) {
             position = table.position().unwrap();
         }
         if n == 80 {
-            table.settle().unwrap();
+            table.finish_upkeep().unwrap();
         }
     }
     table.flush().unwrap();

@@ -108,7 +108,7 @@ impl Model {
 
     /// Compares a table that was opened after a fault with what it must hold; `safe` groups must be
     /// there. The model is then what the table holds.
-    pub fn settle(&mut self, table: &Arc<Table>, safe: usize) -> Verdict {
+    pub fn reconcile(&mut self, table: &Arc<Table>, safe: usize) -> Verdict {
         self.doubtful = false;
         self.judge(table, safe)
     }

@@ -227,7 +227,7 @@ impl Run {
             }),
             70..=73 => table.drain().inspect(|()| self.model.drained = before),
             74..=75 => table.seal(),
-            76..=78 => table.settle(),
+            76..=78 => table.finish_upkeep(),
             79..=81 => table.collect().map(drop),
             82..=85 if self.numbered => {
                 let to = self.model.floor
@@ -238,7 +238,7 @@ impl Run {
             86..=88 if self.model.ordered => {
                 table.position().map(|at| self.model.positions.push((at, before)))
             }
-            89..=91 if self.model.ordered => self.cut(table),
+            89..=91 if self.model.ordered => self.truncate(table),
             92..=94 => self.put_again(table),
             95 => self.conflict(table),
             96..=97 => {
@@ -261,13 +261,13 @@ impl Run {
     }
 
     /// Cuts back to a position that was recorded.
-    fn cut(&mut self, table: &Arc<Table>) -> Result<(), LittError> {
+    fn truncate(&mut self, table: &Arc<Table>) -> Result<(), LittError> {
         let choices = self.model.positions.len() as u64;
         if choices == 0 {
             return Ok(());
         }
         let (position, groups) = self.model.positions[self.rng.below(choices) as usize];
-        let result = table.cut(position);
+        let result = table.truncate(position);
         // Those behind it, also where all that lies between was collected.
         self.model.positions.retain(|(at, _)| *at <= position);
         match &result {
@@ -399,7 +399,7 @@ impl Run {
             }
         };
         let before = self.model.clone();
-        let verdict = self.model.settle(&table, safe);
+        let verdict = self.model.reconcile(&table, safe);
         if self.disk.is_dead() {
             // It died under the judge's hands: what was found counts for nothing.
             self.model = before;
@@ -503,7 +503,7 @@ impl Run {
         // The store is as good as new: every kind of read, and a scrub.
         if let Ok((_store, table)) = self.open() {
             let safe = self.model.durable;
-            let mut verdict = self.model.settle(&table, safe);
+            let mut verdict = self.model.reconcile(&table, safe);
             self.disk.remark(|| format!("-- opened at last: {verdict:?}; {}", self.model.summary()));
             match table.scrub() {
                 Ok(report) if report.damage.is_empty() => {}

@@ -225,10 +225,10 @@ fn cut_drops_what_lies_behind() {
         assert!(table.verify(position).unwrap());
         fill(&table, keep..60);
         let end = table.position().unwrap();
-        let wrong = table.cut(position + 1);
+        let wrong = table.truncate(position + 1);
         assert!(matches!(wrong, Err(LittError::NoSuchPosition { .. })), "{wrong:?}");
         assert_eq!(table.position().unwrap(), end, "a refused cut drops nothing");
-        table.cut(position).unwrap();
+        table.truncate(position).unwrap();
         assert_eq!(table.position().unwrap(), position);
         assert_holds(&table, 0..keep, 60);
         assert_eq!(table.len(), u64::from(keep));
@@ -325,7 +325,7 @@ fn readers_see_what_the_writer_handed_over() {
     assert_holds(&read, 0..200, 200);
     assert!(matches!(read.put(b"x", b""), Err(LittError::ReadOnly { .. })));
     assert!(matches!(read.flush(), Err(LittError::ReadOnly { .. })));
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     assert_holds(&read, 0..200, 200);
     read.refresh().unwrap();
     assert_holds(&read, 0..200, 200);
@@ -361,7 +361,7 @@ fn a_flip_in_the_files_beside_the_segments_costs_nothing() {
     let home = Home::new();
     let table = home.open(small());
     fill(&table, 0..200);
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     drop(table);
     let runs: Vec<_> = home.files(".idx").iter().map(|f| (f.clone(), fs::read(f).unwrap())).collect();
     let mut files = home.files(".idx");

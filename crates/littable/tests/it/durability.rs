@@ -99,7 +99,7 @@ fn a_cut_behind_a_damaged_record_keeps_what_lies_between() {
         };
         let table = home.open(large());
         fill(&table, KEYS..KEYS + 3);
-        table.cut(position).unwrap();
+        table.truncate(position).unwrap();
         check(&table);
         assert_eq!(table.position().unwrap(), position);
         if dies {
@@ -177,7 +177,7 @@ fn a_damaged_key_index_is_made_again_by_a_get() {
     let table = home.open(large());
     fill(&table, 0..1000);
     table.seal().unwrap();
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     drop(table);
     let index = home.files(".idx").pop().unwrap();
     for page in [0, 3] {

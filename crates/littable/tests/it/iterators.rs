@@ -51,7 +51,7 @@ fn what_comes_later_is_not_seen() {
     let iter = table.iter(Direction::Forward).unwrap();
     let segments = table.info().segments;
     fill(&table, 100..200);
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     assert_eq!(iter.map(|r| r.unwrap().value).collect::<Vec<_>>(), (0..100).map(value).collect::<Vec<_>>());
     let after = table.info().segments;
     drop(table.iter(Direction::Reverse).unwrap());

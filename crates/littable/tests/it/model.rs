@@ -182,7 +182,7 @@ fn run(options: TableOptions, ops: Vec<Op>) {
             Op::Flush => table.flush().unwrap(),
             Op::Drain => table.drain().unwrap(),
             Op::Seal => table.seal().unwrap(),
-            Op::Settle => table.settle().unwrap(),
+            Op::Settle => table.finish_upkeep().unwrap(),
             Op::Reopen => {
                 held = None;
                 let position = table.position().unwrap();
@@ -200,7 +200,7 @@ fn run(options: TableOptions, ops: Vec<Op>) {
                 };
                 let (position, groups) = model.noted[at];
                 // Also where its segment was collected: the position counts as its end.
-                table.cut(position).unwrap();
+                table.truncate(position).unwrap();
                 model.groups.truncate(groups);
                 model.noted.truncate(at + 1);
                 assert_eq!(table.position().unwrap(), position);

@@ -56,7 +56,7 @@ fn cold_reads_cost_one_read_of_the_index_and_one_of_the_value() {
     let table = home.open(options.clone());
     fill(&table, 0..KEYS);
     table.seal().unwrap();
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     drop(table);
     let store = Littable::open(home.options()).unwrap();
     let table = store.table(options.clone()).unwrap();
@@ -113,7 +113,7 @@ fn many_keys_take_little_memory() {
         }
     }
     table.flush().unwrap();
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     let info = table.info();
     assert_eq!(info.keys, u64::from(keys));
     most = most.max(info.index_memory_bytes);
@@ -132,7 +132,7 @@ fn without_memory_for_filters_answers_are_the_same() {
     let store = StoreOptions { index_memory_bytes: 0, ..home.options() };
     let table = Littable::open(store).unwrap().table(small()).unwrap();
     fill(&table, 0..500);
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     assert_holds(&table, 0..500, 700);
 }
 

@@ -77,7 +77,7 @@ fn segments_go_in_any_order() {
         numbered(&table, n, if n == 3 { 1000 } else { n.into() }).unwrap();
     }
     table.seal().unwrap();
-    table.settle().unwrap();
+    table.finish_upkeep().unwrap();
     table.set_floor(40).unwrap();
     assert_eq!(table.collect().unwrap(), 3);
     drop(table);
@@ -187,7 +187,7 @@ fn a_cut_into_a_collected_segment_drops_all_behind_it() {
         }
         let position = if middle { collected[4] } else { collected[9] };
         assert!(table.verify(position).unwrap());
-        table.cut(position).unwrap();
+        table.truncate(position).unwrap();
         assert_eq!(table.position().unwrap(), position);
         for again in [false, true] {
             if again {
@@ -215,6 +215,9 @@ fn a_cut_into_a_collected_segment_drops_all_behind_it() {
         assert_eq!(table.get(&44_u32.to_be_bytes()).unwrap().unwrap(), value(44));
         assert_eq!(table.scrub().unwrap().damaged, 0);
         // A segment that never was is another matter.
-        assert!(matches!(table.cut(u64::from(u32::MAX) << 32 | 500), Err(LittError::NoSuchPosition { .. })));
+        assert!(matches!(
+            table.truncate(u64::from(u32::MAX) << 32 | 500),
+            Err(LittError::NoSuchPosition { .. })
+        ));
     }
 }

@@ -4,7 +4,7 @@
 use super::Node;
 use crate::memory::Memory;
 use hearth_home::{
-    ByteSender, ByteStream, NodeError, TraceOrigin,
+    ByteSender, ByteStream, NodeError, TraceSourceKind,
     stream::{self, Canceller},
     workers::{Kind, Order, Submitter, guarded},
 };
@@ -72,7 +72,7 @@ impl Node {
         let read = self.read.submitter();
         if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
             live.traces.home().mark_height(answer.height, &live.sender);
-            live.sender.feed(TraceOrigin::Baked, answer.into(), read);
+            live.sender.feed(TraceSourceKind::Baked, answer.into(), read);
             return stream;
         }
         let feeder = read.clone();
@@ -85,9 +85,9 @@ impl Node {
                 Ok(Some((height, answer))) => {
                     live.traces.home().mark_height(height, &live.sender);
                     match answer {
-                        Ok(feed) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
+                        Ok(feed) => live.sender.feed(TraceSourceKind::Baked, feed, feeder),
                         Err(error) => {
-                            live.sender.set_origin(TraceOrigin::Baked);
+                            live.sender.set_origin(TraceSourceKind::Baked);
                             live.sender.finish(Err(error));
                         }
                     }

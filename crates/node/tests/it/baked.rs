@@ -12,7 +12,8 @@ use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_metrics::Registry;
 use hearth_node::{
-    BakeConfig, CachedTraceKey, Caller, Envelope, Mode, Node, NodeError, TraceOf, TraceOrigin, TraceRequest,
+    BakeConfig, CachedTraceKey, Caller, Envelope, Mode, Node, NodeError, TraceOf, TraceRequest,
+    TraceSourceKind,
     jobs::{Job, JobControl},
 };
 use hearth_tracers::{ElementSink, Sink};
@@ -27,7 +28,7 @@ const TRACERS: [&str; 3] = ["callTracer", "prestateTracer", "flatCallTracer"];
 const HEAD: &str = r#"{"jsonrpc":"2.0","id":1,"result":"#;
 
 /// An answer: its bytes, what it was made from, and whether it came in gzip.
-type Traced = Result<(Vec<u8>, Option<TraceOrigin>, bool), NodeError>;
+type Traced = Result<(Vec<u8>, Option<TraceSourceKind>, bool), NodeError>;
 
 fn traced(node: &Arc<Node>, op: &str, args: &Value, over_bytes: Option<u64>) -> Traced {
     let text = json!({ "op": op, "args": args }).to_string();
@@ -94,11 +95,11 @@ fn baked_answers_are_the_live_ones_byte_by_byte() {
                 (json!({ "tracer": tracer }), json!({ "tracer": tracer, "tracerConfig": {} }));
             let args = |config: &Value| json!({ "block": "latest", "config": config });
             let (want, from, _) = traced(&node, "traceBlockByNumber", &args(&live), Some(0)).expect("live");
-            assert_ne!(from, Some(TraceOrigin::Baked), "{name} {tracer}: an empty tracerConfig is one");
+            assert_ne!(from, Some(TraceSourceKind::Baked), "{name} {tracer}: an empty tracerConfig is one");
             for over in [None, Some(0), None] {
                 let (have, from, gzip) =
                     traced(&node, "traceBlockByNumber", &args(&config), over).expect("baked");
-                assert_eq!((from, gzip), (Some(TraceOrigin::Baked), over.is_some()), "{name} {tracer}");
+                assert_eq!((from, gzip), (Some(TraceSourceKind::Baked), over.is_some()), "{name} {tracer}");
                 assert!(have == want, "{name} {tracer}: the block's answer differs, {over:?}");
             }
             let elements: Vec<Value> = serde_json::from_slice(&want).expect("JSON");
@@ -109,7 +110,7 @@ fn baked_answers_are_the_live_ones_byte_by_byte() {
                 for over in [None, Some(0)] {
                     let (have, from, gzip) =
                         traced(&node, "traceTransaction", &args(&config), over).expect("baked");
-                    assert_eq!(from, Some(TraceOrigin::Baked), "{name} {tracer}");
+                    assert_eq!(from, Some(TraceSourceKind::Baked), "{name} {tracer}");
                     assert!(have == want, "{name} {tracer} {}: differs, {over:?}", element["txHash"]);
                     assert_eq!(gzip, over.is_some() && want.len() >= hearth_bake::OWN_PIECE_BYTES);
                     packed += usize::from(gzip);
@@ -170,7 +171,7 @@ fn a_stored_error_is_that_of_the_transaction_in_its_block() {
     let (whole, from, _) = traced(&node, "traceBlockByHash", &args, None).expect("the rest is finished");
     let text = r#"tracing failed: \u003cgas\u003e \u0026 \"more\""#;
     let want = format!(r#"[{{"txHash":"{}","error":"{text}"}}]"#, sent[0]);
-    assert_eq!((String::from_utf8(whole).expect("text"), from), (want, Some(TraceOrigin::Baked)));
+    assert_eq!((String::from_utf8(whole).expect("text"), from), (want, Some(TraceSourceKind::Baked)));
 }
 
 #[test]
@@ -180,12 +181,12 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
     let node = open(home.path(), |_| {});
     let origin = |args: &Value| traced(&node, "traceTransaction", args, None).expect("traces").1;
     for _ in 0..3 {
-        assert_eq!(origin(&asked(&sent[1])), Some(TraceOrigin::Baked));
+        assert_eq!(origin(&asked(&sent[1])), Some(TraceSourceKind::Baked));
     }
     assert_eq!(["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result)), [2, 1, 0, 0]);
     // It was not baked under this one.
     let other = json!({ "hash": sent[1], "config": { "tracer": "prestateTracer" } });
-    assert_ne!(origin(&other), Some(TraceOrigin::Baked));
+    assert_ne!(origin(&other), Some(TraceSourceKind::Baked));
     assert_eq!(requests(&node, "miss"), 1);
     let unknown = traced(&node, "traceTransaction", &asked(&B256::repeat_byte(7).to_string()), None);
     assert!(matches!(unknown, Err(NodeError::TransactionNotFound)));
@@ -310,10 +311,10 @@ fn a_damaged_row_is_served_live_and_counted() {
     let live = json!({ "hash": sent[0], "config": { "tracer": "callTracer", "tracerConfig": null } });
     let (want, ..) = traced(&node, "traceTransaction", &live, None).expect("live");
     let (have, from, _) = traced(&node, "traceTransaction", &asked(&sent[0]), None).expect("live");
-    assert!(from != Some(TraceOrigin::Baked) && have == want);
+    assert!(from != Some(TraceSourceKind::Baked) && have == want);
     assert_eq!(requests(&node, "damaged"), 1);
     let (_, from, _) = traced(&node, "traceTransaction", &asked(&sent[1]), None).expect("baked");
-    assert_eq!(from, Some(TraceOrigin::Baked), "the other rows serve");
+    assert_eq!(from, Some(TraceSourceKind::Baked), "the other rows serve");
 }
 
 #[test]
@@ -328,7 +329,7 @@ fn a_damaged_row_is_counted_once_by_its_reader() {
     }
     let args = json!({ "block": "latest", "config": { "tracer": "callTracer" } });
     let (_, from, _) = traced(&node, "traceBlockByNumber", &args, None).expect("live");
-    assert_ne!(from, Some(TraceOrigin::Baked));
+    assert_ne!(from, Some(TraceSourceKind::Baked));
     assert_eq!(counted(), [0, 0, 0, 1]);
 }
 
@@ -339,7 +340,7 @@ fn the_window_is_served_and_nothing_below() {
     let node = open(home.path(), |bake| bake.window_blocks = 2);
     let from = |hash: &String| traced(&node, "traceTransaction", &asked(hash), None).expect("traces").1;
     // Block 6 is the latest: 4 is the lowest that is within 2 of it.
-    let baked: Vec<bool> = sent.iter().map(|hash| from(hash) == Some(TraceOrigin::Baked)).collect();
+    let baked: Vec<bool> = sent.iter().map(|hash| from(hash) == Some(TraceSourceKind::Baked)).collect();
     assert_eq!(baked, [false, false, false, true, true, true]);
 }
 
@@ -359,7 +360,7 @@ fn options_are_served_where_the_setting_has_them_baked() {
         for (index, config) in configs.iter().enumerate() {
             let (bytes, from, _) =
                 traced(&node, "traceTransaction", &args(config.clone()), None).expect("traces");
-            assert_eq!(from == Some(TraceOrigin::Baked), enabled, "{config}");
+            assert_eq!(from == Some(TraceSourceKind::Baked), enabled, "{config}");
             if enabled {
                 assert!(bytes == live[index], "{config}");
             } else {
@@ -368,7 +369,7 @@ fn options_are_served_where_the_setting_has_them_baked() {
         }
         let top = json!({ "tracer": "callTracer", "tracerConfig": { "onlyTopCall": true } });
         let (_, from, _) = traced(&node, "traceTransaction", &args(top), None).expect("traces");
-        assert_ne!(from, Some(TraceOrigin::Baked));
+        assert_ne!(from, Some(TraceSourceKind::Baked));
         node.close().expect("closes");
     }
 }
@@ -403,7 +404,7 @@ fn large_answers_are_read_as_they_are_asked_for() {
         for over in [None, Some(1000), None, Some(u64::MAX)] {
             let (have, from, gzip) = traced(&node, "traceTransaction", &asked(&sent), over).expect("reads");
             assert!(have == result, "{over:?}");
-            assert_eq!((from, gzip), (Some(TraceOrigin::Baked), over == Some(1000)));
+            assert_eq!((from, gzip), (Some(TraceSourceKind::Baked), over == Some(1000)));
         }
         // A reader that goes leaves nothing behind that keeps the home.
         let text = json!({ "op": "traceTransaction", "args": asked(&sent) }).to_string();

@@ -9,7 +9,7 @@ use alloy_primitives::{Bytes, U256};
 use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_littable::{Littable, StoreOptions, TableOptions};
-use hearth_node::{Caller, Mode, Node, NodeError, TraceOrigin, TraceRequest, TraceSource};
+use hearth_node::{Caller, Mode, Node, NodeError, TraceRequest, TraceSource, TraceSourceKind};
 use hearth_primitives::{Block, Transaction};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
@@ -28,7 +28,7 @@ const CONFIGS: [&str; 10] = [
 ];
 
 /// The bytes of a trace and where they came from.
-fn traced(node: &Arc<Node>, op: &str, args: Value) -> Result<(Vec<u8>, Option<TraceOrigin>), NodeError> {
+fn traced(node: &Arc<Node>, op: &str, args: Value) -> Result<(Vec<u8>, Option<TraceSourceKind>), NodeError> {
     let text = json!({ "op": op, "args": args }).to_string();
     let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Caller::default(), None);
     let mut bytes = Vec::new();
@@ -49,7 +49,7 @@ fn counter(node: &Arc<Node>, name: &str) -> u64 {
     find(&all, name).unwrap_or_else(|| panic!("{name} is not among the metrics"))
 }
 
-/// The value of the only series of an instrument, wherever it stands.
+/// The value of the only series of an instrument, in any registry.
 fn find(all: &Value, name: &str) -> Option<u64> {
     match all {
         Value::Array(items) => items.iter().find_map(|item| find(item, name)),
@@ -85,7 +85,7 @@ fn without_times(mut answer: Value) -> Value {
 }
 
 /// Everything that can be traced of these blocks, from one source.
-fn everything(home: &Path, source: TraceSource, origin: TraceOrigin) -> Vec<(String, Vec<u8>)> {
+fn everything(home: &Path, source: TraceSource, origin: TraceSourceKind) -> Vec<(String, Vec<u8>)> {
     let node = open(home, source);
     let mut all = Vec::new();
     let (first, last) = (node.chain().expect("open").base() + 1, node.status().expect("open").head);
@@ -113,7 +113,7 @@ fn everything(home: &Path, source: TraceSource, origin: TraceOrigin) -> Vec<(Str
             all.push((format!("{number} {hash}"), both.into_bytes()));
         }
     }
-    if origin == TraceOrigin::Capsule {
+    if origin == TraceSourceKind::Capsule {
         assert_eq!(counter(&node, "trace_capsule_outside_reads"), 0);
     }
     node.close().expect("closes");
@@ -121,8 +121,8 @@ fn everything(home: &Path, source: TraceSource, origin: TraceOrigin) -> Vec<(Str
 }
 
 pub fn compare(home: &Path) -> usize {
-    let history = everything(home, TraceSource::History, TraceOrigin::History);
-    let capsule = everything(home, TraceSource::Capsule, TraceOrigin::Capsule);
+    let history = everything(home, TraceSource::History, TraceSourceKind::History);
+    let capsule = everything(home, TraceSource::Capsule, TraceSourceKind::Capsule);
     assert_eq!(history.len(), capsule.len());
     for ((name, want), (_, have)) in history.iter().zip(&capsule) {
         assert!(want == have, "{name}: capsule and history differ");
@@ -174,7 +174,7 @@ fn traces_need_no_history() {
     let (home, node, sent) = dev_home(40, 4);
     let asked = json!({ "hash": sent[1], "config": { "tracer": "callTracer" } });
     let (bytes, from) = traced(&node, "traceTransaction", asked.clone()).expect("traces");
-    assert_eq!(from, Some(TraceOrigin::Capsule));
+    assert_eq!(from, Some(TraceSourceKind::Capsule));
     let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
     assert_eq!(answer["value"], "0x5");
     node.close().expect("closes");
@@ -196,7 +196,7 @@ fn without_capsules_history_serves() {
     let asked = json!({ "hash": sent[2], "config": { "tracer": "callTracer" } });
     let node = open(home.path(), TraceSource::Auto);
     let (_, from) = traced(&node, "traceTransaction", asked.clone()).expect("traces");
-    assert_eq!(from, Some(TraceOrigin::History));
+    assert_eq!(from, Some(TraceSourceKind::History));
     drop(node);
     let node = open(home.path(), TraceSource::Capsule);
     let refused = traced(&node, "traceTransaction", asked).expect_err("there is no capsule");
@@ -227,11 +227,11 @@ fn a_damaged_capsule_is_passed_and_made_again() {
         traced(&node, "traceTransaction", asked).expect("traces")
     };
     let (want, from) = ask(&sent[0]);
-    assert_eq!(from, Some(TraceOrigin::History));
+    assert_eq!(from, Some(TraceSourceKind::History));
     assert_eq!(counter(&node, "trace_capsule_unreadable"), 1);
     let (have, from) = ask(&sent[0]);
-    assert_eq!((have, from), (want, Some(TraceOrigin::Capsule)), "it was made again");
-    assert_eq!(ask(&sent[39]).1, Some(TraceOrigin::Capsule), "the others are as they were");
+    assert_eq!((have, from), (want, Some(TraceSourceKind::Capsule)), "it was made again");
+    assert_eq!(ask(&sent[39]).1, Some(TraceSourceKind::Capsule), "the others are as they were");
     assert_eq!(counter(&node, "trace_capsule_unreadable"), 1);
 }
 
@@ -249,8 +249,8 @@ fn old_capsules_are_forgotten_as_the_setting_says() {
         traced(&node, "traceTransaction", asked).expect("traces").1
     };
     // Forgetting goes by whole steps of 64 blocks: at 64 what is below 55 went.
-    assert_eq!([1, 54].map(from), [Some(TraceOrigin::History); 2]);
-    assert_eq!([55, 64, 70].map(from), [Some(TraceOrigin::Capsule); 3]);
+    assert_eq!([1, 54].map(from), [Some(TraceSourceKind::History); 2]);
+    assert_eq!([55, 64, 70].map(from), [Some(TraceSourceKind::Capsule); 3]);
     node.close().expect("closes");
 }
 
@@ -264,13 +264,13 @@ fn a_known_header_with_another_body_is_another_block() {
         traced(&node, "traceBlock", args).expect("traces")
     };
     let (known, from) = asked(&block);
-    assert_eq!(from, Some(TraceOrigin::Capsule));
+    assert_eq!(from, Some(TraceSourceKind::Capsule));
     let mut other = block.clone();
     let value = U256::from(77);
     let instead = sign(alloy_consensus::TxEip1559 { value, ..transfer(1) }, 0);
     other.body.transactions = vec![Transaction::Eip1559(instead)];
     let (given, from) = asked(&other);
-    assert_eq!(from, Some(TraceOrigin::History));
+    assert_eq!(from, Some(TraceSourceKind::History));
     let hash = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).expect("JSON")[0]["txHash"].clone();
     assert_eq!(hash(&given), json!(other.body.transactions[0].tx_hash()));
     assert_ne!(hash(&given), hash(&known));

@@ -123,8 +123,8 @@ fn the_chain_was_rolled_back() {
 #[test]
 fn the_data_of_cometbft_is_older_than_the_chain() {
     let mut comet = chain();
-    // A copy of the folder cometbft from height 1: CometBFT stops for what Info says, and no block
-    // is taken twice.
+    // Restores the folder cometbft of height 1: CometBFT must stop because of the height in Info,
+    // and no block is executed twice.
     let info = comet.info();
     assert_eq!((info.last_block_height, info.last_block_app_hash), (3, comet.app_hashes[2].clone().into()));
     assert_eq!(comet.finalize(&filled(2)).unwrap_err(), "FinalizeBlock of height 2, and the next block is 4");

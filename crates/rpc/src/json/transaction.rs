@@ -110,7 +110,7 @@ pub fn write_bare_transaction(w: &mut JsonWriter, tx: &Transaction, hash: &B256)
     w.key("hash").hash(hash).end_object();
 }
 
-/// Writes what a transaction carries beside its call: access list, blob hashes, authorizations.
+/// Writes the lists of a transaction: access list, blob hashes, authorizations.
 fn write_lists(w: &mut JsonWriter, tx: &Transaction) {
     if let Some(list) = tx.access_list() {
         write_access_list(w, list);
@@ -181,7 +181,8 @@ fn signature_of(tx: &Transaction) -> &Signature {
     }
 }
 
-/// Whether it has no signature, as transactions of simulated blocks: no valid signature is zero.
+/// Whether the transaction has no signature, as in simulated blocks. A valid signature is never
+/// zero.
 fn is_unsigned(tx: &Transaction) -> bool {
     let signature = signature_of(tx);
     signature.r().is_zero() && signature.s().is_zero()

@@ -43,8 +43,8 @@ struct Page {
     ended: bool,
 }
 
-/// A page of the transactions that an account has part in: `{txs, receipts, firstPage, lastPage}`,
-/// the newest first.
+/// A page of the transactions that involve an account, newest first: `{txs, receipts, firstPage,
+/// lastPage}`.
 pub(super) fn transactions(traces: &Traces, asked: &AccountSearch, stop: &Cancel) -> Answer {
     let home = traces.home();
     for _ in 0..ATTEMPTS {

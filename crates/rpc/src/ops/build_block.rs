@@ -9,7 +9,7 @@ use hearth_evm::{BlockEnvironment, MAX_EXTRA_DATA, recover_sender};
 use hearth_home::{Home, NodeError};
 use hearth_primitives::{Header, Transaction};
 
-/// The request.
+/// The decoded parameters of `testing_buildBlockV1`.
 pub(super) struct Asked {
     pub parent: B256,
     pub attributes: Attributes,

@@ -39,7 +39,7 @@ pub(super) fn of_forks(home: &Home) -> Answer {
     Ok(w.into_bytes())
 }
 
-/// Where a chain begins.
+/// The first block of a chain.
 struct Origin<'a> {
     spec: &'a ChainSpec,
     hash: B256,

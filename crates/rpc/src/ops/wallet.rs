@@ -9,7 +9,7 @@ use alloy_consensus::{
 use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
 use alloy_primitives::{Address, B256, Signature, TxKind, U64, U256, keccak256};
 use alloy_rlp::Encodable as _;
-use hearth_chain::{dev::stand_in, fees};
+use hearth_chain::{dev::placeholder_signature, fees};
 use hearth_evm::{CallLimits, CallRequest, estimate_gas};
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::Transaction;
@@ -103,7 +103,7 @@ pub(super) fn send(home: &Home, mut request: CallRequest) -> Answer {
 /// Filled in and sent in the name of its sender, whose signature is not needed; its hash.
 pub(super) fn send_unsigned(home: &Home, request: CallRequest) -> Answer {
     let from = request.from.unwrap_or_default();
-    submit(home, request, from, |unsigned| Ok(with_signature(unsigned, stand_in(&from))))
+    submit(home, request, from, |unsigned| Ok(with_signature(unsigned, placeholder_signature(&from))))
 }
 
 /// Fills in a transaction and adds it to the pool of a development chain. A nonce that the request
@@ -134,7 +134,7 @@ fn submit(
 /// Filled in, with a stand-in for the signature.
 pub(super) fn unsigned(home: &Home, request: CallRequest) -> Result<Transaction, NodeError> {
     let from = request.from.unwrap_or_default();
-    Ok(with_signature(filled(home, request)?, stand_in(&from)))
+    Ok(with_signature(filled(home, request)?, placeholder_signature(&from)))
 }
 
 fn has_key(home: &Home, account: &Address) -> bool {

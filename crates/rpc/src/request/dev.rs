@@ -233,7 +233,7 @@ pub struct MineRequest {
     pub interval: Option<U64>,
     /// Whether the first one is so far from the head too.
     pub first: bool,
-    /// Time of the first one, in seconds.
+    /// Timestamp of the first block, in seconds.
     pub timestamp: Option<U64>,
 }
 

@@ -29,7 +29,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Not a test: a child that reports what confines it, which is all but Landlock.
 #[test]
 #[ignore = "the program of the children"]
-fn run_telling() {
+fn run_reporting() {
     // SAFETY: the parent has put the channel there, and no other code uses it.
     let mut channel = unsafe { File::from_raw_fd(3) };
     let own = confine(Layers::ALL.without(Layers::LANDLOCK));
@@ -158,10 +158,10 @@ pub fn warm_pool(after: Duration) -> Arc<Pool> {
 }
 
 /// A pool of one child that confines itself by some layers and reports before the first request.
-pub fn telling_pool(layers: Layers, require: Layers) -> Arc<Pool> {
+pub fn reporting_pool(layers: Layers, require: Layers) -> Arc<Pool> {
     let program = Program {
         path: std::env::current_exe().unwrap(),
-        args: ["--exact", "child::run_telling", "--ignored"].map(str::to_owned).to_vec(),
+        args: ["--exact", "child::run_reporting", "--ignored"].map(str::to_owned).to_vec(),
     };
     let (memory_bytes, output_bytes) = (MEMORY_BYTES, OUTPUT_BYTES);
     let (workers, queue, warm_up) = (1, 2, None);
@@ -170,18 +170,18 @@ pub fn telling_pool(layers: Layers, require: Layers) -> Arc<Pool> {
 }
 
 /// A request of one child.
-pub fn ask(client: &str, script: u64) -> LeaseRequest {
+pub fn lease_request(client: &str, script: u64) -> LeaseRequest {
     let until = Instant::now() + PATIENCE;
     LeaseRequest { client: Arc::from(client), script, children: 1, until, is_wanted: Box::new(|| true) }
 }
 
 /// One child.
 pub fn lease(pool: &Pool, client: &str, script: u64) -> Result<Lease, Refused> {
-    pool.lease(ask(client, script)).map(|mut leases| leases.pop().unwrap())
+    pool.lease(lease_request(client, script)).map(|mut leases| leases.pop().unwrap())
 }
 
 /// Sends a message whole.
-pub fn tell(lease: &mut Lease, kind: u8, payload: &[u8]) {
+pub fn send_to(lease: &mut Lease, kind: u8, payload: &[u8]) {
     let bytes = message(kind, payload);
     let mut sent = 0;
     while sent < bytes.len() {

@@ -1,6 +1,6 @@
 //! What a child can do, and when it ends.
 
-use crate::child::{ECHO, LOOP, REPORT, hear, lease, pool, runs, tell, wait_until};
+use crate::child::{ECHO, LOOP, REPORT, hear, lease, pool, runs, send_to, wait_until};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn a_child_has_nothing_but_its_channel() {
     assert!(leaked >= 20);
     let pool = pool(1, 1);
     let mut lease = lease(&pool, "a", 1).unwrap();
-    tell(&mut lease, REPORT, &[]);
+    send_to(&mut lease, REPORT, &[]);
     let told = String::from_utf8(hear(&mut lease).unwrap().payload).unwrap();
     let process = lease.process_id();
     assert_eq!(
@@ -28,9 +28,9 @@ fn a_child_has_nothing_but_its_channel() {
 fn parent() {
     let pool = pool(1, 1);
     let mut lease = lease(&pool, "a", 1).unwrap();
-    tell(&mut lease, ECHO, &[]);
+    send_to(&mut lease, ECHO, &[]);
     hear(&mut lease).unwrap();
-    tell(&mut lease, LOOP, &[]);
+    send_to(&mut lease, LOOP, &[]);
     println!("child {}", lease.process_id());
     std::thread::sleep(crate::child::PATIENCE);
 }

@@ -2,7 +2,7 @@
 //! more.
 
 use crate::attempts::MANY_THREADS;
-use crate::child::{ATTEMPT, CONFINE, ECHO, hear, lease, pool_with, tell, wait_until};
+use crate::child::{ATTEMPT, CONFINE, ECHO, hear, lease, pool_with, send_to, wait_until};
 use hearth_metrics::Registry;
 use hearth_sandbox::{ADDRESS_SPACE_BYTES, Ended, Layers, Lease, Pool, Refused, Verdict};
 use std::net::TcpListener;
@@ -12,14 +12,14 @@ use std::time::Duration;
 /// A child that has put these layers on itself, the most that its pool gave it.
 fn confined(pool: &Pool, layers: Layers) -> Lease {
     let mut lease = lease(pool, "a", 1).unwrap();
-    tell(&mut lease, CONFINE, &layers.bits().to_le_bytes());
+    send_to(&mut lease, CONFINE, &layers.bits().to_le_bytes());
     assert_eq!(hear(&mut lease).unwrap().payload, b"confined");
     lease
 }
 
 /// How an attempt ends; `None` where the process did.
 fn attempt(lease: &mut Lease, what: &str) -> Option<String> {
-    tell(lease, ATTEMPT, what.as_bytes());
+    send_to(lease, ATTEMPT, what.as_bytes());
     match hear(lease) {
         Ok(message) => Some(String::from_utf8(message.payload).unwrap()),
         Err(ended) => {
@@ -29,7 +29,7 @@ fn attempt(lease: &mut Lease, what: &str) -> Option<String> {
     }
 }
 
-/// The layers of these that hold on this system: where one is refused its part of a test says so.
+/// The layers that are available on this system. A test prints which layers it skips.
 fn held(pool: &Pool, wanted: Layers) -> Layers {
     let lease = confined(pool, wanted);
     lease.end(Verdict::Unwanted);
@@ -178,7 +178,7 @@ fn a_child_without_a_layer_that_must_hold_is_given_nothing() {
     first.wait(true, Duration::from_millis(1));
     assert_eq!(first.read(), Ok(None));
     first.end(Verdict::Unwanted);
-    let telling = crate::child::telling_pool(without, Layers::LANDLOCK);
+    let telling = crate::child::reporting_pool(without, Layers::LANDLOCK);
     let mut second = lease(&telling, "a", 1).unwrap();
     let missing = Layers::LANDLOCK;
     let refused = || loop {

@@ -1,7 +1,7 @@
 //! Leases: what is given back is used again, what is not is killed and replaced.
 
 use crate::child::{
-    ALLOCATE, ECHO, EXIT, GARBAGE, LOOP, MEMORY_BYTES, OUTPUT_BYTES, hear, lease, pool, runs, tell,
+    ALLOCATE, ECHO, EXIT, GARBAGE, LOOP, MEMORY_BYTES, OUTPUT_BYTES, hear, lease, pool, runs, send_to,
     wait_until, warm_pool,
 };
 use hearth_sandbox::{Ended, Refused, Verdict};
@@ -13,7 +13,7 @@ fn a_child_that_is_given_back_clean_is_used_again() {
     let mut first = lease(&pool, "a", 1).unwrap();
     let process = first.process_id();
     let payload = vec![5; 200_000];
-    tell(&mut first, ECHO, &payload);
+    send_to(&mut first, ECHO, &payload);
     let echo = hear(&mut first).unwrap();
     assert_eq!((echo.kind, echo.payload), (13, payload));
     first.end(Verdict::Clean);
@@ -30,16 +30,16 @@ fn one_that_loops_is_killed_and_replaced() {
         let process = first.process_id();
         if verdict == Verdict::Clean {
             // Something is still on its way: it is not clean, whatever is said.
-            tell(&mut first, ECHO, b"nobody reads this");
+            send_to(&mut first, ECHO, b"nobody reads this");
             first.wait(false, Duration::from_secs(10));
         } else {
-            tell(&mut first, LOOP, &[]);
+            send_to(&mut first, LOOP, &[]);
         }
         first.end(verdict.clone());
         wait_until("the child ends", Duration::from_secs(1), || !runs(process));
         let mut second = lease(&pool, "b", 2).unwrap();
         assert_ne!(second.process_id(), process);
-        tell(&mut second, ECHO, b"x");
+        send_to(&mut second, ECHO, b"x");
         assert_eq!(hear(&mut second).unwrap().payload, b"x");
     }
 }
@@ -56,10 +56,10 @@ fn what_a_child_may_not_do_ends_it_and_nobody_else() {
     ];
     for (script, (kind, payload, ended)) in cases.into_iter().enumerate() {
         let mut hostile = lease(&pool, "hostile", 10 + script as u64).unwrap();
-        tell(&mut hostile, kind, &payload);
+        send_to(&mut hostile, kind, &payload);
         assert_eq!(hear(&mut hostile), Err(ended.clone()));
         hostile.end(Verdict::Ended(ended));
-        tell(&mut honest, ECHO, b"still here");
+        send_to(&mut honest, ECHO, b"still here");
         assert_eq!(hear(&mut honest).unwrap().payload, b"still here");
     }
 }
@@ -80,7 +80,7 @@ fn a_program_that_cannot_start_is_an_error_and_not_a_wait() {
     };
     let pool = Pool::new(options, &hearth_metrics::Registry::new()).unwrap();
     for _ in 0..2 {
-        match pool.lease(crate::child::ask("a", 1)) {
+        match pool.lease(crate::child::lease_request("a", 1)) {
             Err(Refused::Start { reason }) => assert!(reason.starts_with("/no/such/program: "), "{reason}"),
             other => panic!("{other:?}"),
         }
@@ -91,7 +91,7 @@ fn a_program_that_cannot_start_is_an_error_and_not_a_wait() {
 fn a_closed_pool_has_no_children() {
     let pool = pool(2, 4);
     let mut busy = lease(&pool, "a", 1).unwrap();
-    tell(&mut busy, ECHO, b"x");
+    send_to(&mut busy, ECHO, b"x");
     assert_eq!(hear(&mut busy).unwrap().payload, b"x");
     let process = busy.process_id();
     let closing = {
@@ -126,7 +126,7 @@ fn one_child_starts_before_the_first_request() {
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(pool.idle(), 1, "the second one starts with the first request");
     let mut leased = pool.try_lease(&"a".into(), 1).expect("it was started ahead");
-    tell(&mut leased, ECHO, b"x");
+    send_to(&mut leased, ECHO, b"x");
     assert_eq!(hear(&mut leased).unwrap().payload, b"x");
     leased.end(Verdict::Clean);
 }

@@ -1,6 +1,6 @@
 //! Many pools that are opened, used and closed at the same time.
 
-use crate::child::{ECHO, ask, hear, lease, pool, tell};
+use crate::child::{ECHO, hear, lease, lease_request, pool, send_to};
 use hearth_sandbox::{LeaseRequest, Refused, Verdict};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -23,11 +23,11 @@ fn round(number: usize) {
     let pool = pool(2, 4);
     if number.is_multiple_of(WITH_PROCESSES) {
         let mut used = lease(&pool, "a", 1).unwrap();
-        tell(&mut used, ECHO, b"x");
+        send_to(&mut used, ECHO, b"x");
         assert_eq!(hear(&mut used).unwrap().payload, b"x");
         used.end(Verdict::Clean);
     } else if number.is_multiple_of(2) {
-        let unwanted = LeaseRequest { is_wanted: Box::new(|| false), ..ask("a", 1) };
+        let unwanted = LeaseRequest { is_wanted: Box::new(|| false), ..lease_request("a", 1) };
         let outcome = pool.lease(LeaseRequest { until: Instant::now(), ..unwanted });
         assert!(matches!(outcome, Ok(_) | Err(Refused::Late | Refused::Unwanted)), "{outcome:?}");
     }

@@ -48,7 +48,7 @@ pub enum Elements {
     /// `named`: `{"txHash":…,"result":…}`, as `debug_traceBlock*`.
     #[default]
     Named,
-    /// `plain`: the results alone.
+    /// `plain`: only the results.
     Plain,
     /// `joined`: the localized frames of all transactions, then the block's rewards.
     Joined,

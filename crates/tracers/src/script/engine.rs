@@ -3,7 +3,7 @@
 
 use super::fields::Fields;
 use super::host::ScriptVerdict;
-use super::lean::{LEAN_FIELDS, Lean};
+use super::lean::{LEAN_FIELDS, StepOnlyTracer};
 use super::state::StateReads;
 use super::tracer::{Phase, ScriptTracer};
 use crate::drive::{Engine, Replay};
@@ -24,8 +24,8 @@ impl Observed for ScriptTracer {
 }
 
 impl Tracing for ScriptTracer {
-    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
-        self.connect(limits, patience)
+    fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
+        self.connect(limits, blocking)
     }
 
     fn begin(&mut self, tx: &TxContext) {
@@ -36,7 +36,7 @@ impl Tracing for ScriptTracer {
         self.record_end(end);
     }
 
-    fn settle(&mut self, state: &mut dyn StateReads) {
+    fn after_transaction(&mut self, state: &mut dyn StateReads) {
         self.answer(state);
     }
 
@@ -56,10 +56,10 @@ impl Tracing for ScriptTracer {
     }
 }
 
-/// A script alone.
-pub(crate) struct Alone(ScriptTracer);
+/// A single script tracer, outside of muxTracer.
+pub(crate) struct SingleScript(ScriptTracer);
 
-impl Alone {
+impl SingleScript {
     /// A script that is the only tracer of its execution.
     pub(crate) fn new(plan: &super::ScriptPlan) -> Self {
         Self(ScriptTracer::new(plan))
@@ -69,8 +69,8 @@ impl Alone {
     fn watch<R: Replay>(&mut self, replay: &mut R, limits: &Limits) -> Result<(), TraceError> {
         let fields = self.0.fields;
         match (fields.is_within(LEAN_FIELDS) && fields.has(Fields::STEP), fields.has(Fields::OP)) {
-            (true, false) => execute(replay, &mut Lean::<false>(&mut self.0), limits),
-            (true, true) => execute(replay, &mut Lean::<true>(&mut self.0), limits),
+            (true, false) => execute(replay, &mut StepOnlyTracer::<false>(&mut self.0), limits),
+            (true, true) => execute(replay, &mut StepOnlyTracer::<true>(&mut self.0), limits),
             (false, _) => execute(replay, &mut self.0, limits),
         }
     }
@@ -87,7 +87,7 @@ impl Form for ScriptTracer {
     }
 }
 
-impl<const OP: bool> Form for Lean<'_, OP> {
+impl<const OP: bool> Form for StepOnlyTracer<'_, OP> {
     fn tracer(&mut self) -> &mut ScriptTracer {
         self.0
     }
@@ -106,9 +106,9 @@ fn execute<R: Replay, F: Form>(replay: &mut R, form: &mut F, limits: &Limits) ->
     }
 }
 
-impl Engine for Alone {
-    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
-        self.0.connect(limits, patience)
+impl Engine for SingleScript {
+    fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
+        self.0.connect(limits, blocking)
     }
 
     fn run<R: Replay>(

@@ -12,7 +12,7 @@ use revm::state::{Account as Loaded, EvmState};
 #[derive(Debug, Default)]
 pub(super) struct JournalCursor {
     seen: usize,
-    /// Accounts and slots of the last look, in use again for each.
+    /// Reused buffers for accounts and slots.
     accounts: Vec<Address>,
     slots: Vec<(Address, U256)>,
     codes: Vec<Address>,

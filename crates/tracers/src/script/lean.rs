@@ -15,9 +15,9 @@ use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, In
 pub(super) const LEAN_FIELDS: Fields = Fields(Fields::STEP.0 | Fields::OP.0 | Fields::FRAMES.0);
 
 /// A tracer that records steps, and opcodes where `OP`.
-pub(super) struct Lean<'t, const OP: bool>(pub &'t mut ScriptTracer);
+pub(super) struct StepOnlyTracer<'t, const OP: bool>(pub &'t mut ScriptTracer);
 
-impl<'a, const OP: bool> Inspector<EvmContext<'a>> for Lean<'_, OP> {
+impl<'a, const OP: bool> Inspector<EvmContext<'a>> for StepOnlyTracer<'_, OP> {
     #[inline(always)]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         let tracer = &mut *self.0;
@@ -67,7 +67,7 @@ impl<'a, const OP: bool> Inspector<EvmContext<'a>> for Lean<'_, OP> {
     }
 }
 
-impl<const OP: bool> Observed for Lean<'_, OP> {
+impl<const OP: bool> Observed for StepOnlyTracer<'_, OP> {
     fn size_bytes(&self) -> usize {
         self.0.recorded_bytes()
     }

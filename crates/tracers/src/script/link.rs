@@ -1,7 +1,7 @@
 //! The channel of one script: what goes out waits here, what comes in is read while it does.
 
 use super::host::{ScriptGone, ScriptSession, ScriptVerdict};
-use super::message::{Said, put, put_answer, said, to};
+use super::message::{HostMessage, put, put_answer, said, to};
 use super::state::StateReads;
 use crate::error::TraceError;
 use crate::limits::Limits;
@@ -29,9 +29,9 @@ impl From<ScriptGone> for Stop {
     }
 }
 
-/// What is waited for.
+/// The kind of message that the tracer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(super) enum Awaited {
     /// Everything went out.
     Sent,
     /// The script was loaded.
@@ -83,16 +83,16 @@ impl Link {
     /// Sends and listens until the goal is reached.
     pub fn pump(
         &mut self,
-        goal: Goal,
+        goal: Awaited,
         time: &Time,
         state: &mut dyn StateReads,
-    ) -> Result<Option<Said>, Stop> {
+    ) -> Result<Option<HostMessage>, Stop> {
         loop {
             if let Some(said) = self.listen(goal, state)? {
                 return Ok(Some(said));
             }
             self.write()?;
-            if self.out.is_empty() && goal == Goal::Sent {
+            if self.out.is_empty() && goal == Awaited::Sent {
                 return Ok(None);
             }
             if let Some((error, verdict)) = time.over() {
@@ -104,16 +104,16 @@ impl Link {
     }
 
     /// Reads what has come; what the goal is, where that is there.
-    fn listen(&mut self, goal: Goal, state: &mut dyn StateReads) -> Result<Option<Said>, Stop> {
+    fn listen(&mut self, goal: Awaited, state: &mut dyn StateReads) -> Result<Option<HostMessage>, Stop> {
         while let Some((kind, payload)) = self.session.read()? {
             match (said(kind, payload), goal) {
-                (Some(Said::Ready), _) => {}
-                (Some(Said::Read(read)), _) => put_answer(&mut self.out, read, state),
-                (Some(Said::Failed(message)), _) => return Err(Stop::Script(message)),
-                (Some(Said::Needs(fields)), _) => return Err(Stop::Needs(fields)),
-                (Some(said @ Said::Loaded(_)), Goal::Loaded)
-                | (Some(said @ Said::Done), Goal::Done)
-                | (Some(said @ Said::Result(_)), Goal::Result) => return Ok(Some(said)),
+                (Some(HostMessage::Ready), _) => {}
+                (Some(HostMessage::Read(read)), _) => put_answer(&mut self.out, read, state),
+                (Some(HostMessage::Failed(message)), _) => return Err(Stop::Script(message)),
+                (Some(HostMessage::Needs(fields)), _) => return Err(Stop::Needs(fields)),
+                (Some(said @ HostMessage::Loaded(_)), Awaited::Loaded)
+                | (Some(said @ HostMessage::Done), Awaited::Done)
+                | (Some(said @ HostMessage::Result(_)), Awaited::Result) => return Ok(Some(said)),
                 _ => {
                     let text = "the process of the JavaScript tracer sent a message that is none";
                     return Err(ScriptGone(text.to_owned()).into());
@@ -157,7 +157,7 @@ impl Link {
             if answered {
                 match self.session.read() {
                     Ok(Some((kind, payload))) => {
-                        if said(kind, payload) == Some(Said::Done) && self.out.is_empty() {
+                        if said(kind, payload) == Some(HostMessage::Done) && self.out.is_empty() {
                             return true;
                         }
                         continue;

@@ -36,9 +36,9 @@ mod from {
     pub const DONE: u8 = 16;
 }
 
-/// A message of the script host.
+/// A message from the script host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum HostMessage {
     Ready,
     Read(Read),
     Loaded(Fields),
@@ -62,16 +62,16 @@ struct Failed {
 }
 
 /// Reads a message; `None` where it is none.
-pub(super) fn said(kind: u8, payload: Vec<u8>) -> Option<Said> {
+pub(super) fn said(kind: u8, payload: Vec<u8>) -> Option<HostMessage> {
     let fields = |payload: &[u8]| Some(Fields(u32::from_le_bytes(payload.try_into().ok()?) & Fields::ALL.0));
     Some(match kind {
-        from::READY => Said::Ready,
-        from::READ => Said::Read(read(&payload)?),
-        from::LOADED => Said::Loaded(fields(&payload)?),
-        from::RESULT => Said::Result(payload),
-        from::FAILED => Said::Failed(serde_json::from_slice::<Failed>(&payload).ok()?.message),
-        from::NEEDS => Said::Needs(fields(&payload)?),
-        from::DONE => Said::Done,
+        from::READY => HostMessage::Ready,
+        from::READ => HostMessage::Read(read(&payload)?),
+        from::LOADED => HostMessage::Loaded(fields(&payload)?),
+        from::RESULT => HostMessage::Result(payload),
+        from::FAILED => HostMessage::Failed(serde_json::from_slice::<Failed>(&payload).ok()?.message),
+        from::NEEDS => HostMessage::Needs(fields(&payload)?),
+        from::DONE => HostMessage::Done,
         _ => return None,
     })
 }
@@ -218,13 +218,13 @@ mod tests {
 
     #[test]
     fn what_comes_is_read_or_refused() {
-        assert_eq!(said(10, vec![]), Some(Said::Ready));
-        assert_eq!(said(12, vec![3, 0, 0, 0]), Some(Said::Loaded(Fields::STEP | Fields::OP)));
-        assert_eq!(said(15, 0xffff_ffff_u32.to_le_bytes().to_vec()), Some(Said::Needs(Fields::ALL)));
-        assert_eq!(said(14, br#"{"message":"no"}"#.to_vec()), Some(Said::Failed("no".to_owned())));
+        assert_eq!(said(10, vec![]), Some(HostMessage::Ready));
+        assert_eq!(said(12, vec![3, 0, 0, 0]), Some(HostMessage::Loaded(Fields::STEP | Fields::OP)));
+        assert_eq!(said(15, 0xffff_ffff_u32.to_le_bytes().to_vec()), Some(HostMessage::Needs(Fields::ALL)));
+        assert_eq!(said(14, br#"{"message":"no"}"#.to_vec()), Some(HostMessage::Failed("no".to_owned())));
         let address = Address::repeat_byte(7);
         let mut slot = [&[1][..], address.as_slice(), &[0; 31], &[9]].concat();
-        assert_eq!(said(11, slot.clone()), Some(Said::Read(Read::Slot(address, U256::from(9)))));
+        assert_eq!(said(11, slot.clone()), Some(HostMessage::Read(Read::Slot(address, U256::from(9)))));
         slot.pop();
         let bad =
             [(11, slot), (11, vec![3; 21]), (11, vec![]), (12, vec![1]), (14, b"x".to_vec()), (99, vec![])];

@@ -24,7 +24,7 @@ mod stack;
 mod state;
 mod tracer;
 
-pub(crate) use engine::Alone;
+pub(crate) use engine::SingleScript;
 pub use fields::Fields;
 pub use host::{ScriptGone, ScriptHost, ScriptLimits, ScriptSession, ScriptVerdict};
 pub use plan::{SCRIPTS, ScriptPlan};

@@ -4,8 +4,8 @@ use super::chunk::{ACK, Chunk};
 use super::fields::Fields;
 use super::host::ScriptVerdict;
 use super::journal::JournalCursor;
-use super::link::{Goal, Link, NoState, Stop, Time};
-use super::message::{Begin, End, Said, put_json, to};
+use super::link::{Awaited, Link, NoState, Stop, Time};
+use super::message::{Begin, End, HostMessage, put_json, to};
 use super::plan::ScriptPlan;
 use super::state::StateReads;
 use crate::directory;
@@ -126,15 +126,15 @@ impl ScriptTracer {
         tracer
     }
 
-    /// Gets a session; without `patience` only one that is free at once. Returns whether there is
+    /// Gets a session; without `blocking` only one that is free at once. Returns whether there is
     /// one.
-    pub(super) fn connect(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+    pub(super) fn connect(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
         self.limits = Some(limits.clone());
         if self.link.is_some() {
             return Ok(true);
         }
         let host = limits.scripts.as_ref().ok_or_else(directory::no_scripts)?;
-        let session = if patience {
+        let session = if blocking {
             let until = Instant::now() + limits.timeout;
             Some(host.open(&self.plan, until, &limits.cancel)?)
         } else {
@@ -191,10 +191,10 @@ impl ScriptTracer {
         put_json(&mut link.out, to::BEGIN, &begin);
         let loaded = match self.known {
             Some(_) => Ok(None),
-            None => link.pump(Goal::Loaded, &time, &mut NoState),
+            None => link.pump(Awaited::Loaded, &time, &mut NoState),
         };
         self.time = Some(time);
-        if let Some(Said::Loaded(fields)) = loaded? {
+        if let Some(HostMessage::Loaded(fields)) = loaded? {
             self.known = Some(fields);
         }
         self.fields = self.known.unwrap_or_default();
@@ -262,13 +262,13 @@ impl ScriptTracer {
     #[inline(never)]
     pub(super) fn flush(&mut self, state: &mut dyn StateReads) {
         self.send_chunk(0);
-        self.pump(Goal::Sent, state);
+        self.pump(Awaited::Sent, state);
     }
 
     /// Sends the rest of the steps and waits until the script has seen them.
     pub(super) fn conclude(&mut self, state: &mut dyn StateReads) {
         self.send_chunk(ACK);
-        self.pump(Goal::Done, state);
+        self.pump(Awaited::Done, state);
     }
 
     fn send_chunk(&mut self, flags: u32) {
@@ -278,7 +278,7 @@ impl ScriptTracer {
         }
     }
 
-    fn pump(&mut self, goal: Goal, state: &mut dyn StateReads) -> Option<Said> {
+    fn pump(&mut self, goal: Awaited, state: &mut dyn StateReads) -> Option<HostMessage> {
         if !self.is_running() {
             return None;
         }
@@ -338,7 +338,7 @@ impl ScriptTracer {
 
     /// Waits for the result. `state` is that after the transaction.
     pub(super) fn answer(&mut self, state: &mut dyn StateReads) {
-        if let Some(Said::Result(bytes)) = self.pump(Goal::Result, state) {
+        if let Some(HostMessage::Result(bytes)) = self.pump(Awaited::Result, state) {
             self.phase = Phase::Answered(bytes);
         }
     }

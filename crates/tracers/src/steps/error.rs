@@ -14,7 +14,7 @@ pub enum StepsError {
     /// `timeout` is no duration.
     #[error(transparent)]
     Timeout(#[from] DurationError),
-    /// `to` is not behind `from`.
+    /// `to` is not greater than `from`.
     #[error("to ({to}) must be greater than from ({from})")]
     EmptyRange {
         /// First step.

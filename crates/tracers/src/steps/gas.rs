@@ -98,7 +98,7 @@ impl ByPc {
 
 /// Gas of one frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OfFrame {
+pub(super) struct FrameGas {
     /// Its own steps.
     pub(super) steps: u64,
     /// What it cost its parent.
@@ -107,7 +107,7 @@ pub(super) struct OfFrame {
     pub(super) handed_on: u64,
 }
 
-impl OfFrame {
+impl FrameGas {
     /// Gas without that of the frames that it called.
     pub(super) fn own(&self) -> u64 {
         self.used.saturating_sub(self.handed_on)
@@ -117,7 +117,7 @@ impl OfFrame {
 /// Gas by frame.
 #[derive(Debug, Default)]
 pub(super) struct ByFrame {
-    pub(super) rows: Vec<OfFrame>,
+    pub(super) rows: Vec<FrameGas>,
     /// Steps of the frames without a row, and gas of these.
     pub(super) omitted: StepTotal,
     /// Number of frames without a row.
@@ -129,7 +129,7 @@ pub(super) struct ByFrame {
 impl ByFrame {
     pub(super) fn enter(&mut self, number: u32) {
         if self.rows.len() < MAX_FRAMES {
-            self.rows.push(OfFrame::default());
+            self.rows.push(FrameGas::default());
         } else {
             self.more += 1;
         }
@@ -156,6 +156,6 @@ impl ByFrame {
     }
 
     pub(super) fn size_bytes(&self) -> usize {
-        self.rows.len() * size_of::<OfFrame>()
+        self.rows.len() * size_of::<FrameGas>()
     }
 }

@@ -23,7 +23,7 @@ mod walk;
 
 pub use error::StepsError;
 pub(crate) use page_lines::PageLines;
-pub use request::{GasBy, GasMarks, PageRequest, ProfileRequest, SearchRequest, StepsPlan, Where};
+pub use request::{GasBy, GasMarks, PageRequest, ProfileRequest, SearchFilter, SearchRequest, StepsPlan};
 
 use crate::drive::{Engine, Replay, seek_to};
 use crate::error::TraceError;

@@ -67,12 +67,12 @@ pub struct SearchRequest {
     /// Hits after which it ends.
     pub count: usize,
     /// What a hit is.
-    pub what: Where,
+    pub what: SearchFilter,
 }
 
-/// What a hit is; all that is given must hold.
+/// Conditions of a search. A step must satisfy all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Where {
+pub struct SearchFilter {
     /// One of these opcodes; sorted.
     pub ops: Option<Vec<u8>>,
     /// At this place of its code.
@@ -264,8 +264,8 @@ impl StepsPlan {
             Some(Ops::One(name)) => Some(opcodes(&[name])?),
             Some(Ops::Any(names)) => Some(opcodes(&names)?),
         };
-        let what = Where { ops, pc, address, slot, topic, depth, frame, gas_cost_at_least, error };
-        if what == Where::default() {
+        let what = SearchFilter { ops, pc, address, slot, topic, depth, frame, gas_cost_at_least, error };
+        if what == SearchFilter::default() {
             return Err(StepsError::EmptyWhere);
         }
         Ok(Self::Search(Box::new(SearchRequest { from, backwards, count: count as usize, what })))

@@ -5,7 +5,7 @@
 //! ```
 
 use super::page_lines::PageLines;
-use super::request::{SearchRequest, Where};
+use super::request::{SearchFilter, SearchRequest};
 use super::walk::{At, NOTHING, StepEnd, Visitor, accounts, walk};
 use crate::drive::Replay;
 use crate::error::TraceError;
@@ -88,7 +88,7 @@ impl Visitor for Search<'_> {
 
     #[inline(always)]
     fn after(&mut self, at: &At, end: StepEnd, _: u64) {
-        let Where { gas_cost_at_least, error, .. } = &self.request.what;
+        let SearchFilter { gas_cost_at_least, error, .. } = &self.request.what;
         let is_hit = self.candidate
             && gas_cost_at_least.is_none_or(|least| end.cost >= least)
             && error.is_none_or(|error| end.error == error);
@@ -104,8 +104,8 @@ impl Visitor for Search<'_> {
 }
 
 /// Whether a step is one that is searched, as far as is known before it has run.
-fn matches(what: &Where, at: &At, interpreter: &Interpreter) -> bool {
-    let Where { pc, address, slot, topic, depth, frame, .. } = what;
+fn matches(what: &SearchFilter, at: &At, interpreter: &Interpreter) -> bool {
+    let SearchFilter { pc, address, slot, topic, depth, frame, .. } = what;
     pc.is_none_or(|pc| at.pc as u64 == pc)
         && depth.is_none_or(|depth| at.depth as u64 == depth)
         && frame.is_none_or(|frame| at.frame == frame)

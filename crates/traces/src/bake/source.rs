@@ -63,7 +63,7 @@ impl HomeSource {
                 builders.iter_mut().map(|builder| builder as &mut dyn ElementSink).collect();
             self.replay(block, |replay| trace_elements(replay, &plans, &limits, &mut sinks))
         };
-        // A sink that gives up looks like a reader who went.
+        // A failed sink ends the trace in the same way as a client that disconnects.
         if let Some(failure) = builders.iter().find_map(AnswerBuilder::failure) {
             return Err(BakeFailure::Failed { reason: failure.to_string() });
         }

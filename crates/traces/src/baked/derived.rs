@@ -6,7 +6,7 @@ use super::Baked;
 use super::frames::{self, MAX_PARSED_BYTES};
 use alloy_primitives::B256;
 use hearth_bake::{BakeError, BakedBlock, BakedTracer, Found, Part};
-use hearth_home::{ByteSender, NodeError, TraceOrigin};
+use hearth_home::{ByteSender, NodeError, TraceSourceKind};
 use hearth_ledger::StoredBlock;
 use hearth_metrics::CacheResult;
 use hearth_tracers::{Elements, ParityConfig, ParityForm, Sink, TracePlan, TracerPlan};
@@ -78,7 +78,7 @@ pub(crate) fn derived(
     let Some(rows) = baked.whole(block, derived.tracer(), transactions.clone(), derived.most_bytes()) else {
         return Ok(false);
     };
-    sender.set_origin(TraceOrigin::Baked);
+    sender.set_origin(TraceSourceKind::Baked);
     let hashes = &block.tx_hashes;
     match derived {
         Derived::Joined { rewards } => write_joined(&rows, rewards, sender)?,
@@ -92,8 +92,8 @@ pub(crate) fn derived(
 }
 
 impl Baked {
-    /// The row of a block in which the given transactions have good traces of at most so many bytes
-    /// each. Counts the look into the cache.
+    /// Returns the row of a block if the given transactions have successful traces of at most so
+    /// many bytes each. Counts the lookup.
     pub(crate) fn whole(
         &self,
         block: &StoredBlock,
@@ -148,8 +148,8 @@ fn copy(
     let mut held = Vec::new();
     while let Some(bytes) = answer.read().map_err(failed)? {
         let len = bytes.len() as u64;
-        let cut = |place: u64| place.clamp(at, at + len) - at;
-        let (from, to) = (cut(skip) as usize, cut(end.max(skip)) as usize);
+        let offset_in = |place: u64| place.clamp(at, at + len) - at;
+        let (from, to) = (offset_in(skip) as usize, offset_in(end.max(skip)) as usize);
         out(sender, &bytes[from..to])?;
         held.extend_from_slice(&bytes[to..]);
         at += len;

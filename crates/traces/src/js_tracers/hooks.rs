@@ -93,18 +93,18 @@ impl HookLink {
 
     /// Calls back once a message is waiting or none will come any more: at once, or from the thread
     /// that executes. Only the callback of the last call is kept.
-    pub fn ready_with(&self, tell: impl FnOnce() + Send + 'static) {
+    pub fn ready_with(&self, callback: impl FnOnce() + Send + 'static) {
         let mut queues = self.0.queues.lock();
         if queues.to_hooks.is_empty() && queues.over.is_none() {
-            queues.waker = Some(Box::new(tell));
+            queues.waker = Some(Box::new(callback));
             return;
         }
         drop(queues);
-        tell();
+        callback();
     }
 
-    /// Says something to the execution.
-    pub fn say(&self, kind: u8, payload: Vec<u8>) {
+    /// Sends a message to the execution.
+    pub fn send_to_execution(&self, kind: u8, payload: Vec<u8>) {
         let mut queues = self.0.queues.lock();
         if queues.to_core.len() < SAID_MAX {
             queues.to_core.push_back((kind, payload));
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(taken(&link), (2, vec![]));
         assert_eq!((link.next(), link.is_over()), (None, false));
         assert_eq!(session.read().unwrap(), None);
-        link.say(12, vec![1, 2]);
+        link.send_to_execution(12, vec![1, 2]);
         assert_eq!(session.read().unwrap(), Some((12, vec![1, 2])));
     }
 

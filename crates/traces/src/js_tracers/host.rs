@@ -16,12 +16,12 @@ pub struct RequestScripts {
     client: Arc<str>,
     script: u64,
     arrived: Mutex<Option<Instant>>,
-    free: Arc<Mutex<Free>>,
+    free: Arc<Mutex<IdleChildren>>,
 }
 
-/// Processes of a request that none of its scripts has at the moment.
+/// Child processes of a request that are currently idle.
 #[derive(Default)]
-struct Free {
+struct IdleChildren {
     /// Nothing was begun on these.
     unused: Vec<Lease>,
     used: Vec<Lease>,
@@ -35,7 +35,7 @@ impl std::fmt::Debug for RequestScripts {
 
 impl RequestScripts {
     pub fn new(pool: Arc<Pool>, asker: Caller, script: u64, granted: Vec<Lease>) -> Self {
-        let free = Arc::new(Mutex::new(Free { unused: granted, used: Vec::new() }));
+        let free = Arc::new(Mutex::new(IdleChildren { unused: granted, used: Vec::new() }));
         Self { pool, client: asker.client, script, arrived: Mutex::new(Some(asker.arrived)), free }
     }
 
@@ -51,7 +51,7 @@ impl RequestScripts {
 
 impl Drop for RequestScripts {
     fn drop(&mut self) {
-        let Free { unused, used } = std::mem::take(&mut *self.free.lock());
+        let IdleChildren { unused, used } = std::mem::take(&mut *self.free.lock());
         unused.into_iter().for_each(|lease| lease.end(Verdict::Unused));
         used.into_iter().for_each(|lease| lease.end(Verdict::Clean));
     }
@@ -104,7 +104,7 @@ struct ProcessSession {
     lease: Lease,
     /// Why the process is gone, once it is.
     ended: Option<Ended>,
-    free: Arc<Mutex<Free>>,
+    free: Arc<Mutex<IdleChildren>>,
 }
 
 impl ProcessSession {

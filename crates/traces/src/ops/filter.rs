@@ -5,7 +5,7 @@ use super::parity::rewards;
 use super::search::{may_touch, time_is_over};
 use crate::{Traces, baked::BakedFrames, trace_source::replay_error};
 use alloy_primitives::{Address, U64};
-use hearth_home::{BlockNumber, ByteSender, Home, LookbackPolicy, NodeError, TraceOrigin};
+use hearth_home::{BlockNumber, ByteSender, Home, LookbackPolicy, NodeError, TraceSourceKind};
 use hearth_ledger::posting_index::{Candidates, IndexQuery};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::Height;
@@ -93,15 +93,15 @@ pub fn filter(
 
 /// Where the traces of the blocks came from so far.
 #[derive(Default)]
-struct Origins(Cell<Option<TraceOrigin>>);
+struct Origins(Cell<Option<TraceSourceKind>>);
 
 impl Origins {
     /// Of several origins the answer names the one that takes the most work.
-    fn add(&self, origin: TraceOrigin) {
+    fn add(&self, origin: TraceSourceKind) {
         let work = |origin| match origin {
-            TraceOrigin::Baked => 0,
-            TraceOrigin::Capsule => 1,
-            TraceOrigin::History => 2,
+            TraceSourceKind::Baked => 0,
+            TraceSourceKind::Capsule => 1,
+            TraceSourceKind::History => 2,
         };
         if self.0.get().is_none_or(|most| work(most) < work(origin)) {
             self.0.set(Some(origin));
@@ -261,7 +261,7 @@ fn filter_block(
     if block.block.body.transactions.is_empty() || !may_match(traces, block, filter) {
         // No frame of the block can match.
     } else if let Some(frames) = traces.baked().and_then(|baked| BakedFrames::of(baked, block)) {
-        origins.add(TraceOrigin::Baked);
+        origins.add(TraceSourceKind::Baked);
         frames.filter(filter, json)?;
     } else {
         let senders = traces.home().senders_of(block)?;

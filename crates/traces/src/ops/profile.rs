@@ -58,7 +58,7 @@ pub fn of_transaction(
         replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(told)?;
         let replay_transactions = clock.lap();
         let mut watched = TimedReplay { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
-        let mut sink = Behind { sender, head: b"{\"trace\":" };
+        let mut sink = LazyHead { sender, head: b"{\"trace\":" };
         let outcome = trace_transaction(&mut watched, index, plan, limits, &mut sink);
         let traced = clock.lap();
         if sink.is_untouched() {
@@ -106,7 +106,7 @@ impl Clock {
         Self { began: now, lap: now }
     }
 
-    /// Since the last lap.
+    /// Nanoseconds since the last call.
     fn lap(&mut self) -> u64 {
         let now = Instant::now();
         between(std::mem::replace(&mut self.lap, now), now)
@@ -168,19 +168,19 @@ impl Replay for TimedReplay<'_, '_> {
     }
 }
 
-/// Writes a head before the first bytes, so that nothing is written where there are none.
-struct Behind<'a> {
+/// Writes a header before the first bytes, and nothing if there are no bytes.
+struct LazyHead<'a> {
     sender: &'a mut ByteSender,
     head: &'static [u8],
 }
 
-impl Behind<'_> {
+impl LazyHead<'_> {
     fn is_untouched(&self) -> bool {
         !self.head.is_empty()
     }
 }
 
-impl Sink for Behind<'_> {
+impl Sink for LazyHead<'_> {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
         let head = std::mem::take(&mut self.head);
         Sink::write(self.sender, head)?;

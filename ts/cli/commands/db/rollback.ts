@@ -31,7 +31,7 @@ export const rollback: Command = {
     'from-snapshot': { doc: 'Rebuild the state from a snapshot and the log, even if the history suffices.' },
   },
   async run(parsed, terminal) {
-    const args = { to: heightOf(required(parsed, 'to'), 'to'), anew: parsed.flags.has('from-snapshot') }
+    const args = { to: heightOf(required(parsed, 'to'), 'to'), fromSnapshot: parsed.flags.has('from-snapshot') }
     const roll = (dryRun: boolean): Promise<number> => runTask(parsed, terminal, 'rollback', { ...args, dryRun }, text)
     if (parsed.flags.has('dry-run')) return await roll(true)
     if (terminal.ask !== undefined && !parsed.flags.has('yes') && !parsed.flags.has('json')) {

@@ -3,7 +3,7 @@
 import { address, blockRef, type Codec, data, hexOrDecimal } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
-/** Bytes; no text at all stands for none, as in go-ethereum. */
+/** Bytes. The empty text is no bytes, as in go-ethereum. */
 const start: Codec<string> = (value) => (value === '' ? '0x' : data(value))
 
 /** A number of slots; go-ethereum takes negative ones for none. */

@@ -11,9 +11,9 @@ export const subscribe = method({
   doc: 'Over WebSocket: `"traceChain", start, end, config` sends the traces of the blocks behind `start` up to `end` as notifications `debug_subscription` with `{block, hash, traces}`. Blocks without transactions are left out, but for the last. A block that cannot be traced has `error` in place of `traces`, and is the last.',
   cost: 'heavy',
   params: [required('name', word), required('start', blockNumber), required('end', blockNumber), optional('config', traceConfig)],
-  async handle({ core, trace, subscriber }, name, start, end, config) {
-    const door = needed(subscriber)
+  async handle({ core, trace, subscriber: given }, name, start, end, config) {
+    const subscriber = needed(given)
     if (name !== 'traceChain') throw new RpcError(CODE.methodNotFound, `no "${name}" subscription in debug namespace`)
-    return json(door.subscribe('debug', await traceChainFeed(core, start, end, underRules(config, trace), door.report)))
+    return json(subscriber.subscribe('debug', await traceChainFeed(core, start, end, underRules(config, trace), subscriber.report)))
   },
 })

@@ -11,7 +11,10 @@ import { answering, named } from './named.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 
-/** Nonce, balance and hashes of an account as its trie has them; null where there is no account. */
+/**
+ * Nonce, balance, storage root and code hash of an account as in the state trie; null if there
+ * is no account.
+ */
 async function account(core: Core, address: Hex, block: BlockRef): Promise<Result> {
   const proof = await readAs<Record<'nonce' | 'balance' | 'storageHash' | 'codeHash', Hex>>(core, 'getProof', { address, slots: [], block })
   const { nonce, balance, storageHash, codeHash } = proof

@@ -8,8 +8,8 @@ import { method, optional, required } from '../../method.ts'
 const SLOTS_MAX = 10_000
 
 /**
- * Digits of a key that is answered in the form of the request, one of them perhaps an omitted
- * leading zero.
+ * Minimum number of digits of a key that is returned in the form of the request; one leading zero
+ * may be omitted.
  */
 const WHOLE_DIGITS = 63
 

@@ -5,7 +5,7 @@ import type { Interest } from '../../follow/index.ts'
 import { json, method, optional, required } from '../../method.ts'
 import { needed, type Source } from '../../subscription.ts'
 
-/** A codec at work on the second parameter. */
+/** Runs a codec on the second parameter. */
 function criteria<T>(read: () => T): T {
   try {
     return read()
@@ -43,9 +43,9 @@ export const ethSubscribe = method({
   cost: 'read',
   keeps: true,
   params: [required('name', word), optional('criteria', anything)],
-  async handle({ follow, subscriber, client }, name, value) {
-    const door = needed(subscriber)
+  async handle({ follow, subscriber: given, client }, name, value) {
+    const subscriber = needed(given)
     const interest = interestOf(name, value)
-    return json(await door.follow('eth', interest === undefined ? silence : follow.source(interest, client)))
+    return json(await subscriber.follow('eth', interest === undefined ? silence : follow.source(interest, client)))
   },
 })

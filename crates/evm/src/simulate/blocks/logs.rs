@@ -29,7 +29,7 @@ pub(super) struct BlockLogs {
     logs: Vec<SimulatedLog>,
     /// Where the logs of each open frame begin.
     frames: Vec<usize>,
-    /// A self-destruct of this contract that has no journal entry so far.
+    /// Contract whose self-destruct has no journal entry yet.
     destroyed: Option<Address>,
     /// The sender of the current call, where its nonce goes from the highest one to 0.
     wraps: Option<Address>,

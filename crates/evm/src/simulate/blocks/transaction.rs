@@ -13,7 +13,7 @@ const SIGNATURE_BYTES: usize = 3;
 /// RLP of zero.
 const RLP_ZERO: u8 = 0x80;
 
-/// A transaction as its block holds it.
+/// A transaction of a simulated block.
 #[derive(Clone, Debug)]
 pub(in crate::simulate) struct Unsigned {
     pub tx: Transaction,

@@ -156,7 +156,7 @@ pub(super) fn answer(home: &Home, request: DevRequest, stop: &Cancel) -> Answer 
         DevRequest::NodeInfo => info::node(&site),
         DevRequest::Metadata { client_version, hardhat } => {
             if hardhat {
-                dev.hardhat_asks();
+                dev.identify_hardhat();
             }
             info::metadata(&site, &client_version)
         }

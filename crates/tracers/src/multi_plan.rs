@@ -24,7 +24,7 @@ pub fn trace_block_under_several<R: Replay>(
     limits: &Limits,
     sinks: Vec<&mut dyn Sink>,
 ) -> Result<(), TraceError> {
-    let mut several = Several::new(plans, limits, sinks);
+    let mut several = MultiPlan::new(plans, limits, sinks);
     several.open()?;
     several.each(|json| json.raw(b"["));
     each_transaction(replay, &mut several)?;
@@ -32,7 +32,7 @@ pub fn trace_block_under_several<R: Replay>(
     several.finish()
 }
 
-impl BlockOutput for Several<'_> {
+impl BlockOutput for MultiPlan<'_> {
     fn open(&mut self, index: usize, hash: &B256) {
         self.each(|json| Elements::Named.open(json, index, hash));
     }
@@ -67,7 +67,7 @@ pub fn trace_transaction_under_several<R: Replay>(
     limits: &Limits,
     sinks: Vec<&mut dyn Sink>,
 ) -> Result<(), TraceError> {
-    let mut several = Several::new(plans, limits, sinks);
+    let mut several = MultiPlan::new(plans, limits, sinks);
     several.open()?;
     several.each(JsonWriter::mark);
     let outcome = several.one(replay, index);
@@ -88,14 +88,14 @@ enum PlanOutput<'s> {
     Steps(usize),
 }
 
-/// Plans over one execution.
-struct Several<'s> {
+/// Several trace plans that share one execution of the block.
+struct MultiPlan<'s> {
     tracers: Ensemble<'s>,
     lanes: Vec<PlanOutput<'s>>,
     limits: Limits,
 }
 
-impl<'s> Several<'s> {
+impl<'s> MultiPlan<'s> {
     fn new(plans: &[TracePlan], limits: &Limits, sinks: Vec<&'s mut dyn Sink>) -> Self {
         let streams = plans.iter().any(|plan| matches!(plan.tracer, TracerPlan::StructLog(_)));
         let mut tracers = if streams { Ensemble::once() } else { Ensemble::default() };

@@ -3,8 +3,8 @@ import type { BakeRange, BakeReport } from './bake.ts'
 import type { SnapshotInfo } from './db.ts'
 import type { JobResult } from './jobs.ts'
 
-/** Every request by name. */
-export interface Ask {
+/** The requests by name, with their arguments and reports. */
+export interface NodeCommands {
   bake: { args: BakeRange; report: BakeReport }
   /** Paths are absolute: the node reads the files itself. */
   import: { args: { readonly files: readonly string[]; readonly head: string | undefined }; report: JobResult }

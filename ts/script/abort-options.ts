@@ -1,43 +1,43 @@
-// How long a script waits: until it is done, a signal says otherwise, or a time is over.
+// Options that end the wait of a script: an abort signal and a timeout.
 import type { Core } from '../core/port.ts'
 import { TimeoutError } from './errors.ts'
 
-/** How long to wait. */
-export interface Patience {
+/** Signal and timeout of a call. */
+export interface AbortOptions {
   /** Ends the work; it rejects with the signal's reason then. */
   readonly signal?: AbortSignal | undefined
   /** Milliseconds after which the work is ended with `TimeoutError`. Default: none. */
   readonly timeout?: number | undefined
 }
 
-/** Longest time that timers take, in milliseconds. */
+/** Maximum delay of a timer, in milliseconds. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
-/** Throws what ended the work, where something did. */
-export function checkSignal({ signal }: Patience): void {
+/** Throws the reason of the signal if it is aborted. */
+export function checkSignal({ signal }: AbortOptions): void {
   if (signal?.aborted === true) throw signal.reason
 }
 
-/** A core for one piece of long work, and what ends that: nothing where the core cannot. */
-export function endable(core: Core): { readonly asked: Core; readonly end: () => void } {
+/** A core for one long call, with a function that ends the call, if the core supports that. */
+export function abortable(core: Core): { readonly caller: Core; readonly end: () => void } {
   let gone = (): void => undefined
-  const asker = {
+  const caller = {
     address: '',
-    onGone: (callback: () => void) => {
+    onDisconnect: (callback: () => void) => {
       gone = callback
     },
     historical: () => undefined,
   }
-  return { asked: core.askedBy?.(asker) ?? core, end: () => gone() }
+  return { caller: core.withCaller?.(caller) ?? core, end: () => gone() }
 }
 
 /**
- * Awaits work within patience. `cancel` is called once if patience ends first, and cancels the
- * work, whose later result is dropped.
+ * Awaits work until the signal or the timeout. In that case `cancel` is called once, and a later
+ * result of the work is dropped.
  */
-export async function within<T>(patience: Patience, work: () => Promise<T>, cancel: () => void = () => undefined): Promise<T> {
-  const { signal, timeout } = patience
-  checkSignal(patience)
+export async function within<T>(abort: AbortOptions, work: () => Promise<T>, cancel: () => void = () => undefined): Promise<T> {
+  const { signal, timeout } = abort
+  checkSignal(abort)
   if (signal === undefined && timeout === undefined) return await work()
   let forget = (): void => undefined
   const over = new Promise<never>((_, reject) => {

@@ -14,14 +14,14 @@ const PLACES_MAX: usize = 65_536;
 
 /// A block, and what of it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BakedTarget {
     pub(super) key: BlockKey,
     pub(super) part: Part,
 }
 
 /// Places by what names them.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct TargetCache {
     known: Mutex<Known>,
 }
 
@@ -29,44 +29,44 @@ pub(super) struct Places {
 struct Known {
     /// How often the head had been taken back: what was canonical then is not afterwards.
     unwinds: u64,
-    places: HashMap<Target, Place>,
+    targets: HashMap<Target, BakedTarget>,
 }
 
-impl Places {
+impl TargetCache {
     /// A place that is remembered. The head's is always known.
-    pub(super) fn known(&self, chain: &Chain, target: &Target) -> Option<Place> {
+    pub(super) fn known(&self, chain: &Chain, target: &Target) -> Option<BakedTarget> {
         if *target == Target::Head {
             let head = chain.head();
             return Some(whole(chain, head.height, head.hash));
         }
         let known = self.known.lock();
-        let place = *known.places.get(target)?;
+        let place = *known.targets.get(target)?;
         // A block that is named by its hash stays where it is.
         (matches!(target, Target::Hash(_)) || known.unwinds == chain.kv().unwinds()).then_some(place)
     }
 
     /// A position, looked up if it is not cached. `None` if it does not exist or cannot be read;
     /// live tracing reports which.
-    pub(super) fn find(&self, chain: &Chain, target: &Target) -> Option<Place> {
+    pub(super) fn find(&self, chain: &Chain, target: &Target) -> Option<BakedTarget> {
         if let Some(place) = self.known(chain, target) {
             return Some(place);
         }
         let unwinds = chain.kv().unwinds();
         let place = look_up(chain, target).ok()??;
         let mut known = self.known.lock();
-        if known.unwinds != unwinds || known.places.len() >= PLACES_MAX {
-            known.places.clear();
+        if known.unwinds != unwinds || known.targets.len() >= PLACES_MAX {
+            known.targets.clear();
             known.unwinds = unwinds;
         }
-        known.places.insert(*target, place);
+        known.targets.insert(*target, place);
         Some(place)
     }
 }
 
-fn look_up(chain: &Chain, target: &Target) -> Result<Option<Place>, LedgerError> {
+fn look_up(chain: &Chain, target: &Target) -> Result<Option<BakedTarget>, LedgerError> {
     let ledger = chain.ledger();
     Ok(match target {
-        Target::Transaction(hash) => ledger.transaction_place(hash)?.map(|place| Place {
+        Target::Transaction(hash) => ledger.transaction_place(hash)?.map(|place| BakedTarget {
             part: Part::Transaction(place.index as usize),
             ..whole(chain, place.number, place.hash)
         }),
@@ -76,7 +76,7 @@ fn look_up(chain: &Chain, target: &Target) -> Result<Option<Place>, LedgerError>
     })
 }
 
-fn whole(chain: &Chain, number: u64, hash: B256) -> Place {
+fn whole(chain: &Chain, number: u64, hash: B256) -> BakedTarget {
     let key = BlockKey { chain_id: chain.spec().first_chain_id(), number, hash };
-    Place { key, part: Part::Block }
+    BakedTarget { key, part: Part::Block }
 }

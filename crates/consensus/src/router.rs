@@ -9,8 +9,8 @@ use hearth_metrics::{Level, Log, LogEntry};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
-/// Hands requests to what can answer them at the time.
-pub(crate) struct Switch {
+/// Routes requests of CometBFT to the state sync or to the application, whichever is active.
+pub(crate) struct Router {
     phase: Mutex<Phase>,
     changed: Condvar,
     log: Log,
@@ -27,7 +27,7 @@ enum Phase {
     Closed,
 }
 
-impl Switch {
+impl Router {
     /// Begins with restoring the home where that is to be done, else waits for it to be open.
     pub fn new(restoring: Option<Restoring>, log: Log) -> Self {
         let phase = restoring.map_or(Phase::Opening, |restoring| Phase::Restoring(Box::new(restoring)));
@@ -89,7 +89,7 @@ impl Switch {
     }
 }
 
-impl Application for Switch {
+impl Application for Router {
     fn answer(&self, request: request::Value) -> Result<response::Value, Exception> {
         match self.turn(&request)? {
             Ok(answer) => Ok(answer),

@@ -64,7 +64,7 @@ async function byNode(block: string, addresses: readonly string[], creations: re
   return (await response.json()) as Identified
 }
 
-/** What code of an account that delegates begins with, before the address (EIP-7702). */
+/** Prefix of the code of an account with a delegation (EIP-7702), followed by the address. */
 const DELEGATION = /^0xef0100([0-9a-f]{40})$/
 
 /** By the artifacts of the reader: codes are read, and compared here. */

@@ -4,7 +4,7 @@ import { steppedOf, traceCallOf, type WhatIf, whatIfOf } from '../../explore/ind
 import { CALL, isCall } from '../store/router.ts'
 import { RpcFailure, rewriting } from '../store/rpc.ts'
 
-/** Characters of a link's form; a larger one has a name in this tab alone. */
+/** Maximum length of a form in a link, in characters. A larger form is stored in this tab only. */
 export const FRAGMENT_MAX = 8 * 1024
 
 /** Characters of a form that is read. */
@@ -13,7 +13,7 @@ const JSON_MAX = 4 * 1024 * 1024
 /** Forms that this tab keeps. */
 const KEPT_MAX = 50
 
-/** Beginning of names in this tab alone. */
+/** Prefix of the names of forms that are stored in this tab only. */
 const LOCAL = 'local-'
 
 /** Calls by the fragment of their address, their block a hash. */

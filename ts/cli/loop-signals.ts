@@ -1,5 +1,5 @@
-// The main thread's signals to the watchdog: that its event loop runs, what it began last, and the
-// phase of the node.
+// Signals of the main thread to the watchdog: heartbeats of its event loop, the work that it
+// started last, and the phase of the node.
 import { CELL, PHASE, startWatchdog, type WatchdogOptions } from '../core/watchdog.ts'
 import { BEGUN_NAMES } from '../rpc/meter.ts'
 import { EXIT } from './exit.ts'
@@ -7,27 +7,27 @@ import { EXIT } from './exit.ts'
 /** Time between two beats, in milliseconds. */
 const BEAT_MS = 250
 
-/** The main thread as the watchdog sees it. */
-export interface Heart {
+/** The signals that the main thread sends to the watchdog. */
+export interface LoopSignals {
   /** Its only number is to be set to what is begun, by the positions of `BEGUN_NAMES`. */
   readonly begun: Uint32Array
   /** The node serves: stalls are reported from now on. */
   serving(): void
-  /** Every answer has ended: the stores have the time that they take. */
+  /** All responses have ended: the stores may take as long as they need to close. */
   closing(): void
-  /** They are closed: the process ends soon. */
+  /** The stores are closed: the process is about to exit. */
   closed(): void
 }
 
-/** Without a watchdog. */
-const UNWATCHED: Heart = {
+/** Signals of a process without a watchdog. */
+const UNWATCHED: LoopSignals = {
   begun: new Uint32Array(1),
   serving: () => undefined,
   closing: () => undefined,
   closed: () => undefined,
 }
 
-/** One beat: what was begun until now was begun before it. */
+/** Records a heartbeat. The work started so far becomes the work started before this heartbeat. */
 function beat(cells: Uint32Array): void {
   const began = cells[CELL.began] ?? 0
   if (began !== 0) cells[CELL.before] = began
@@ -39,7 +39,7 @@ function beat(cells: Uint32Array): void {
  * Starts the watchdog of this process, whose handlers of SIGTERM and SIGINT must be installed. If
  * there can be none, `report` gets the reason.
  */
-export function watchedHeart(options: Pick<WatchdogOptions, 'stopMs' | 'format' | 'level'>, report: (why: string) => void): Heart {
+export function watchdogSignals(options: Pick<WatchdogOptions, 'stopMs' | 'format' | 'level'>, report: (why: string) => void): LoopSignals {
   let cells: Uint32Array
   try {
     const codes = { cutShortCode: EXIT.cutShort, stoppedCode: EXIT.stopped }

@@ -87,16 +87,16 @@ impl Table {
         Ok(Some((segment, file, end)))
     }
 
-    /// Drops every record behind a position, durably. Meant for opening a home, before anything is
-    /// served: a reader or iterator that is under way may find its bytes gone. In a segment that
-    /// was collected, any position counts as its end.
+    /// Durably removes every record behind a position. Call it while opening a data directory,
+    /// before requests are served: a running reader or iterator may find its records removed. In a
+    /// collected segment, any position counts as its end.
     ///
     /// # Errors
     /// [`LittError::NoSuchPosition`] where no record ends there, and [`LittError::Io`] where the
     /// disk is full; nothing is dropped then. Where the disk fails otherwise, also
     /// [`LittError::Io`]: the table is read-only until it is opened again, and is cut from now on
     /// or whole, as the next opening will have it. [`LittError::ReadOnly`], [`LittError::Sharded`].
-    pub fn cut(&self, to: u64) -> Result<(), LittError> {
+    pub fn truncate(&self, to: u64) -> Result<(), LittError> {
         let lane = self.only_shard()?;
         self.ctx.check_writable()?;
         if self.position()? == to {

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { type ComparedCall, compareTrees, type Difference, type Frame, failure, target } from '../../explore/index.ts'
 import { grouped } from '../parts/format.ts'
 import { Card, Empty, Foreign, TxLink, usePainted, Wait } from '../parts/small.tsx'
-import { Told, Trouble } from '../parts/trouble.tsx'
+import { Message, Trouble } from '../parts/trouble.tsx'
 import { VirtualList } from '../parts/vlist.tsx'
 import { isHash } from '../store/chain.ts'
 import { names } from '../store/names.ts'
@@ -224,11 +224,11 @@ function useSide(hash: string, name: string): { readonly side: Side | undefined;
     return {
       side: undefined,
       said: (
-        <Told id="bad-hash" title="This is no transaction hash">
+        <Message id="bad-hash" title="This is no transaction hash">
           <p>
             <Foreign text={hash} />
           </p>
-        </Told>
+        </Message>
       ),
     }
   const failed = error ?? trace.error
@@ -237,9 +237,9 @@ function useSide(hash: string, name: string): { readonly side: Side | undefined;
     return {
       side: undefined,
       said: (
-        <Told id="unknown-transaction" title="This node has not mined the transaction">
+        <Message id="unknown-transaction" title="This node has not mined the transaction">
           <p class="mono">{hash}</p>
-        </Told>
+        </Message>
       ),
     }
   return { side: trace.value === undefined ? undefined : { name, hash, trace: trace.value }, said: undefined }
