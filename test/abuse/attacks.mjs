@@ -80,7 +80,7 @@ async function rawSocket(url) {
   return socket
 }
 
-/** The first frame of a text message that goes on, with a mask of zeros. */
+/** The first frame of a text message that continues, with a mask of zeros. */
 function beginning(bytes) {
   const head = Buffer.from([0x01, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
   head.writeUInt32BE(bytes, 6)

@@ -48,7 +48,7 @@ afterAll(async () => {
   fs.rmSync(dir, { recursive: true, force: true })
 })
 
-/** Runs a backup while this process goes on to load the node. */
+/** Runs a backup while this process continues to load the node. */
 async function backup(): Promise<BackupReport> {
   const child = spawnHearth(['backup', '--home', home, '--to', backups, '--json'])
   let [out, err] = ['', '']

@@ -125,7 +125,7 @@ describe('capsules', () => {
     await same(copy)
     const again = JSON.parse(done(['db', 'repair', '--home', copy, '--json'])) as RepairReport
     expect(again.capsules).toEqual({ made: 0, left: 0 })
-    // The chain goes on behind it.
+    // The chain continues behind it.
     const node = await startDev(copy, FAST, CAPSULES)
     await new Sender(node).transfers(2)
     expect(await node.stop()).toBe(0)

@@ -130,7 +130,7 @@ describe.skipIf('missing' in found)('four validators and a follower', () => {
       const loads = nodes.map((node, i) => load(node, i, ADDRESSES[i] as Hex, seen, () => isOver))
       const [below, took] = [random(0x5eed), [] as number[]]
       for (const end = Date.now() + MINUTES * 60_000; Date.now() < end; await sleep(below(PAUSE_MS_MAX))) {
-        // One validator at a time: three quarters of the power go on.
+        // One validator at a time: three quarters of the power continue.
         const at = below(4)
         took.push(await kill(nodes[at] as NetworkNode, below(3), nodes[(at + 1) % 4] as NetworkNode))
       }

@@ -140,7 +140,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
         const killed = performance.now()
         await node.reaches(before + 2)
         if (whom === 'cometbft') await until('another CometBFT', () => node.engine !== undefined && node.engine !== engine)
-        // The pool of a Hearth that goes on has it still.
+        // The pool of a Hearth that continues has it still.
         if (whom === 'cometbft') await node.receipt(hash)
         console.log(`CometBFT ${version}: blocks ${((performance.now() - killed) / 1000).toFixed(1)} s after the kill of ${whom}`)
         // What the pool of a killed process held is sent again.

@@ -77,7 +77,7 @@ describe('a chain of its own', () => {
     expect((await node.block()).hash).toBe((await origin.block(hex(after41))).hash)
     expect(await valueAt(node)).toBe(41n)
     expect(await node.call('evm_revert', snapshot)).toBe(false)
-    // It goes on from there, with traces of both sides; the origin learns nothing.
+    // It continues from there, with traces of both sides; the origin learns nothing.
     const own = await node.send(ALICE, contract, { data: set(7n) })
     expect([await node.height(), await valueAt(node), await valueAt(node, hex(after41)), await valueAt(origin)]).toEqual([
       after41 + 1,

@@ -1,5 +1,5 @@
 // What the explorer shows where the node refuses: it names the setting and what would help, and
-// goes on by itself as soon as it can; and what of it is there while it is off.
+// continues by itself as soon as it can; and what of it is there while it is off.
 import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// A live node under wrong parameters of every method: every answer is one, and the node goes on.
+// A live node under wrong parameters of every method: every answer is one, and the node continues.
 import fs from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { METHODS, namespaceOf } from '../../ts/rpc/table.ts'

@@ -199,7 +199,7 @@ describe('an import that is broken off', () => {
     const node = await startNode(['start', '--home', at('signal')])
     const { child, end } = await begun(at('signal'), node)
     child.kill('SIGINT')
-    expect(await end).toEqual([130, expect.stringContaining('stopped: the same command goes on from here\n')])
+    expect(await end).toEqual([130, expect.stringContaining('stopped: the same command continues from here\n')])
     const stopped = await height(node)
     expect(stopped).toBeLessThan(LONG)
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -239,7 +239,7 @@ describe('an import that is broken off', () => {
     expect(await node.stop()).toBe(0)
     expect(await stopped.end).toEqual([1, expect.stringContaining('the node was stopped: run the same command again')])
     expect(fs.readdirSync(path.join(at('node'), 'data', 'requests'))).toEqual([])
-    // Without a node the same command goes on by itself.
+    // Without a node the same command continues by itself.
     expect(hearth(from(at('node'))).stdout).toContain(`the head is block ${LONG} `)
     sound(at('node'))
   }, 120_000)

@@ -74,7 +74,7 @@ describe.skipIf(NO_SCRIPTS)('the confinement of scripts', () => {
       if (missing.length === 0) expect(reply.result).toBe(4)
       else expect(reply.error?.message).toContain(`confined without ${missing.join(', ')} on this system`)
     }
-    // Other tracers go on in any case.
+    // Other tracers continue in any case.
     expect((await traceCode(strict.node.url, 'callTracer')).result).toMatchObject({ type: 'CALL' })
     expect(await strict.node.stop()).toBe(0)
   })

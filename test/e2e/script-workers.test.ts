@@ -31,7 +31,7 @@ it('workers and the main thread share a home; any may die', async () => {
   expect((await failed).message).toBe('a worker that fails')
   await node.provider.request({ method: 'eth_sendTransaction', params: [{ from: FROM, to: FROM }] })
   expect(await dying.terminate()).toBe(1)
-  // The node goes on, also where the main thread lets go first.
+  // The node continues, also where the main thread lets go first.
   expect(await node.blocks().toArray()).toHaveLength(5)
   const counting = start('count')
   expect(await message(counting)).toEqual({ opened: 4 })

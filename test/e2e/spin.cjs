@@ -17,7 +17,7 @@ function spin() {
   while (!fs.existsSync(until)) endWithParent()
 }
 
-/** Writes to standard error until it is read, for ever if it is not. */
+/** Writes to standard error until it is read, forever if it is not. */
 function flood() {
   fs.writeSync(1, 'the main thread floods\n')
   const text = 'x'.repeat(65536)

@@ -359,7 +359,7 @@ describe('validators', () => {
       [keyOf(SECOND), 0n],
     ])
     expect(await refused('undelegate', [THIRD, parseEther('7')], { from: THIRD })).toBe(`LastValidator(${THIRD})`)
-    // Misbehavior of the last one: it goes on until there is another.
+    // Misbehavior of the last one: it continues until there is another.
     expect(await begin(await now(), misbehavior(THIRD, 1n))).toEqual([])
     expect(await end()).toEqual([])
     await send('delegate', [SECOND], { from: SECOND, value: parseEther('1') })

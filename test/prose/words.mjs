@@ -15,6 +15,10 @@ export const WORDS = [
   ['bury|buries|buried', 'removes, reaps'],
   ['what there is|what is there', 'name it: the existing rows, the stored blocks'],
   ['lends?|lent|gives? back', 'leases, returns'],
+  ['goes on|go on|for ever', 'continues, forever'],
+  ['(?:client|reader|caller|chain) (?:has|had|have|may have) gone', 'has disconnected, was unwound'],
+  ['those who|who (?:waits|reads|comes|wants)|whose turn', 'name it: the callers, the listeners, the next request'],
+  ['beside each other', 'next to each other'],
   ['rooms|the room|(?:each|every|this|that|which) room', 'component, crate, module'],
 ]
 

@@ -193,7 +193,7 @@ describe('reasons for not being ready', () => {
   })
 
   it.each([
-    ['a failure of the core', { core: { ...core, failure: 'disk' } }, 'consensus: this node does not go on: disk'],
+    ['a failure of the core', { core: { ...core, failure: 'disk' } }, 'consensus: this node does not continue: disk'],
     ['a failed engine', { life: { state: 'failed', reason: 'x' } }, 'consensus: CometBFT is not started again: x'],
     ['an engine between two runs', { life: { state: 'restarting', reason: 'it ended' } }, 'consensus: it ended'],
     ['no connection', { core: { ...core, connections: 0 } }, 'consensus: no CometBFT is connected to this node'],

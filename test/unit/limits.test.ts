@@ -165,7 +165,7 @@ describe('connections', () => {
   })
 })
 
-/** A busy machine cuts off later; without the limit a client would go on for far longer. */
+/** A busy machine cuts off later; without the limit a client would continue for far longer. */
 const LATE_MS = 60_000
 
 /**

@@ -35,7 +35,7 @@ export interface ChainHead {
   readonly time: number
 }
 
-/** The text of genesis.json for a new network, which goes on after `head` where the chain has
+/** The text of genesis.json for a new network, which continues after `head` where the chain has
  * blocks already. `now` is in milliseconds since 1970. Stake stays bonded for at least
  * `evidenceSeconds` after an undelegation, so that evidence finds it. */
 export function genesisFile(

@@ -11,7 +11,7 @@ export interface CoreStatus {
   readonly height: string
   /** Milliseconds since then; null before the first one of this run. */
   readonly blockAgeMs: number | null
-  /** Why the application refuses to go on; null while it does not. */
+  /** Why the application refuses to continue; null while it does not. */
   readonly failure: string | null
 }
 
@@ -41,7 +41,7 @@ export interface Known {
 
 /** A reason for not being ready; undefined where there is none. */
 export function consensusReason({ life, core, view, openMs }: Known, { maxBlockAgeMs, lagBlocks }: ReadyLimits): string | undefined {
-  if (core.failure !== null) return `consensus: this node does not go on: ${core.failure}`
+  if (core.failure !== null) return `consensus: this node does not continue: ${core.failure}`
   if (life?.state === 'failed') return `consensus: CometBFT is not started again: ${life.reason}`
   if (life !== undefined && life.state !== 'running') return `consensus: ${life.reason ?? 'CometBFT is being started'}`
   if (core.connections === 0) return 'consensus: no CometBFT is connected to this node'

@@ -13,7 +13,7 @@ export interface Printer {
   request(method: string, ms: number, success: boolean): void
   /** So many events went by too fast. */
   missed(events: number): void
-  /** The console cannot go on. */
+  /** The console cannot continue. */
   ended(e: unknown): void
 }
 

@@ -4,7 +4,7 @@ import { flameName } from './flame.ts'
 import type { Names } from './names.ts'
 import type { Frame } from './tree.ts'
 
-/** How boxes lie beside each other. */
+/** Layout of boxes in a row. */
 export type FlameOrder = 'time' | 'left-heavy'
 
 /**
@@ -45,7 +45,7 @@ interface Group {
 
 const gasOf = (frames: readonly Frame[]): number => frames.reduce((sum, { gasUsed }) => sum + gasUsed, 0)
 
-/** Lays trees out beside each other. Without recursion: frames nest 1,024 deep. */
+/** Lays trees out next to each other. Without recursion: frames nest 1,024 deep. */
 export function flameBoxes(tops: readonly Frame[], names: Names, order: FlameOrder = 'time'): Boxes {
   const texts: string[] = []
   const indexes = new Map<string, number>()
@@ -87,7 +87,7 @@ export function flameBoxes(tops: readonly Frame[], names: Names, order: FlameOrd
     frames += group.frames.length
     const calls = group.frames.flatMap((frame) => frame.calls)
     if (calls.length === 0) continue
-    // What comes up from calls may be more than the frame has: no box is wider than the one above
+    // The sum of the calls may exceed the gas of the frame: no box is wider than the one above
     // it.
     const scale = group.width / Math.max(1, gasOf(group.frames), gasOf(calls))
     place(calls, i, group.x, scale, (depths[i] as number) + 1)

@@ -70,7 +70,7 @@ export interface Guard {
 export class Batches {
   private readonly url: string
   private readonly guard: Guard | undefined
-  /** How long attempts go on where nothing can be reached, in milliseconds. */
+  /** How long attempts continue where nothing can be reached, in milliseconds. */
   private readonly unreachableMs: number
   private queue: Waiting[] = []
   private underWay = 0
@@ -202,7 +202,7 @@ export class Batches {
 }
 
 /**
- * Hands a reply to who waits for it; one that is missing, or says that it will pass, leaves the
+ * Passes a reply to its caller; one that is missing, or says that it will pass, leaves the
  * request open.
  */
 function settle(waiting: Waiting, reply: Reply | undefined): void {

@@ -47,7 +47,7 @@ const ONLY_OF_ORIGIN: { readonly [Op in keyof Operations]?: string } = {
  */
 type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 
-/** A core whose chain goes on from a block of another one. */
+/** A core whose chain continues from a block of another one. */
 export const forkedCore = (core: Core, origin: Origin): Core => new ForkedCore(core, origin)
 
 class ForkedCore extends CoreDecorator {

@@ -72,7 +72,7 @@ export const INSTRUMENTS = {
     name: 'evmrpc_panics_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'JSON-RPC requests that met a panic or an exception of the node; each one is a defect, and its stack is in the log',
+    help: 'JSON-RPC requests that ended in a panic or an unexpected exception of the node; each one is a defect, and its stack is in the log',
     labels: [],
   }),
   mode: row({
@@ -93,21 +93,21 @@ export const INSTRUMENTS = {
     name: 'evmrpc_redirected_requests_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Requests that were sent to the node of evm.forward_url, or by consensus.redirect to a validator, whatever it answered',
+    help: 'Requests sent to the node of evm.forward_url, or by consensus.redirect to a validator, failures included',
     labels: [{ key: 'endpoint', values: FORWARDED_METHODS }, connection],
   }),
   cosmosQueries: row({
     name: 'cosmos_queries_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Queries over REST and gRPC by their names in gRPC and the code of gRPC that they ended with, 0 for an answer; a path that is no query is unknown',
+    help: 'Queries over REST and gRPC by gRPC name and gRPC status code, 0 for success; a path that is no query has the name unknown',
     labels: [{ key: 'listener' }, { key: 'query' }, { key: 'code' }],
   }),
   redirectFailures: row({
     name: 'evmrpc_redirect_failures_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Requests that the validator did not answer to which consensus.redirect sends them, or that were not sent since it failed just now',
+    help: 'Requests of consensus.redirect that the validator did not answer, or that were not sent because the validator had failed just before',
     labels: [{ key: 'reason', values: REDIRECT_FAILURES }],
   }),
   enginePeers: row({

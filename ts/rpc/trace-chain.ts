@@ -72,7 +72,7 @@ export async function traceChainFeed(
       const block = `0x${height.toString(16)}`
       let hash: Hex | undefined
       try {
-        // The chain may have gone back meanwhile.
+        // The chain may have been unwound meanwhile.
         hash = (await blockId(core, block)).hash
         const traces = core.stream('traceBlockByHash', { hash, config })
         current = traces

@@ -1,5 +1,5 @@
-// A core that refuses once its node was closed, also while other users of this process go on with
-// it.
+// A core that refuses once its node was closed, also while other users of this process continue
+// with it.
 import { CoreDecorator } from '../core/decorator.ts'
 import type { Core } from '../core/port.ts'
 import { closed } from './errors.ts'

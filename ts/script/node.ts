@@ -123,7 +123,7 @@ function configOf({ home, mode = 'start', readOnly = false }: OpenOptions, setti
     ...config,
     readOnly,
     workers: { ...workers, heavy: { ...heavy, threads } },
-    // Who reads bakes nothing.
+    // A read-only node bakes nothing.
     bake: readOnly ? { ...bake, enabled: false } : bake,
   }
 }

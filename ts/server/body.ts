@@ -122,7 +122,7 @@ export type BodyFailure = BodyTooLarge | BodyStalled | BodyRefused | BodyFragmen
  * as soon as it is known, or with `BodyStalled` where nothing more comes. Of a body that
  * `isRefusedBy` refuses the text is what had come by then: gathering and decoding the rest, some
  * milliseconds of every other client's time for each 5 MiB, would not change the answer. The
- * function that is returned forgets the body, for when the client has gone.
+ * function that is returned forgets the body, for a disconnect of the client.
  */
 export function readBody(request: IncomingMessage, limits: BodyLimits, done: (body: string | BodyFailure) => void): () => void {
   const length = declaredLength(request)

@@ -34,7 +34,7 @@ export interface FastPathClocks {
 /** A reply that node:http sends: its request was dispatched by the fast path. */
 export interface Dispatched {
   readonly reply: Reply
-  /** To be called when the client has its answer, or has gone. */
+  /** Must be called when the response was sent or the client has disconnected. */
   readonly end: () => void
 }
 
@@ -62,7 +62,8 @@ const SILENT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)[ \t]*$/
 
 /**
- * Headers that change how a message or its connection goes on, or that only node:http's way reads.
+ * Headers that change how a message or its connection continues, or that only node:http's way
+ * reads.
  */
 const UNUSUAL: ReadonlySet<string> = new Set([
   'transfer-encoding',
@@ -255,7 +256,7 @@ class FastConnection {
   private address = ''
   /** Whether an answer is with the socket that the client has not taken yet. */
   private sending = false
-  /** Who waits for the answer under way. */
+  /** The client of the response that is being computed. */
   private client: RequestContext | undefined
   private readonly onData = (chunk: Buffer): void => this.take(chunk)
   private readonly onTimeout = (): void => this.timeOut()

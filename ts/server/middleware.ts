@@ -72,7 +72,7 @@ export const tokens =
     if (authentication === undefined || (namespace !== undefined && namespaces?.has(namespace) === false)) return next()
     const asked = authentication.refusal(incoming.headers.authorization)
     const why = asked instanceof Promise ? await asked : asked
-    // The client may have gone while its token was verified.
+    // The client may have disconnected while its token was verified.
     if (outgoing.destroyed) return RESPONSE_ALREADY_SENT
     if (why === undefined) return next()
     if (namespaces !== undefined && namespace === undefined) {

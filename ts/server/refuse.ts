@@ -12,7 +12,7 @@ interface Refusal {
   readonly body: string
 }
 
-/** Reads and discards what comes of a body, up to a bound, so that the client sees its answer. */
+/** Reads and discards the rest of a body, up to a bound, so that the client sees its answer. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete) return
   let size = 0

@@ -46,10 +46,10 @@ export interface RpcOptions {
   readonly report: (e: unknown) => void
 }
 
-/** Whether work was cancelled because its client has gone, which is no failure. */
+/** Whether work was cancelled because its client has disconnected, which is no failure. */
 const isGone = (response: ServerResponse, e: unknown): boolean => response.closed && e instanceof CoreError && e.kind === 'cancelled'
 
-/** Sends replies that the fast path has already; other requests go on. */
+/** Sends replies that the fast path has already; other requests continue. */
 export const dispatchedBefore =
   (options: RpcOptions): MiddlewareHandler<AppEnv> =>
   async (c, next) => {

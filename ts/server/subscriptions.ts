@@ -98,7 +98,7 @@ export class Subscriptions {
     }
   }
 
-  /** Ends all of them: the client has gone. */
+  /** Ends all subscriptions: the client has disconnected. */
   close(): void {
     for (const id of [...this.running.keys()]) this.end(id, true)
   }

@@ -77,7 +77,7 @@ class Connection {
   /** Fragments of one answer must not mix with another answer: sending is one after the other. */
   private sending: Promise<void> = Promise.resolve()
 
-  /** Who waits for the messages in flight. */
+  /** The contexts of the messages in flight. */
   private readonly clients = new Set<RequestContext>()
   private readonly subscriptions: Subscriptions
   private readonly budget: SharedBudget
@@ -113,7 +113,7 @@ class Connection {
     socket.on('error', () => socket.terminate())
   }
 
-  /** Ends the connection without waiting for long: its client may go on sending. */
+  /** Ends the connection without waiting for long: its client may continue sending. */
   private end(code: number, reason: string): void {
     this.inbox.close()
     this.socket.close(code, reason)

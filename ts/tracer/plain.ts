@@ -28,7 +28,7 @@ const NUMBER_PART = /[\w.]/
 const isReadable = (text: string): boolean =>
   text.length <= TEXT_MAX && /^[\t\n\r\x20-\x7e]*$/.test(text) && !text.includes('<!--') && !text.includes('-->')
 
-/** Where the text goes on behind a string that begins at `at`; undefined where it has no end. */
+/** Where the text continues behind a string that begins at `at`; undefined where it has no end. */
 function behindString(text: string, at: number): number | undefined {
   const quote = text[at]
   for (let i = at + 1; i < text.length; i++) {
@@ -41,8 +41,8 @@ function behindString(text: string, at: number): number | undefined {
 }
 
 /**
- * Where the text goes on behind a comment that begins at `at`; undefined where that is none, or has
- * no end.
+ * Where the text continues behind a comment that begins at `at`; undefined where that is none, or
+ * has no end.
  */
 function behindComment(text: string, at: number): number | undefined {
   if (text[at + 1] === '*') {

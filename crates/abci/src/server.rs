@@ -36,7 +36,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Stack of a connection's thread, in bytes: the application executes blocks on it.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Why the application cannot go on. CometBFT logs the text and ends itself.
+/// Why the application cannot continue. CometBFT logs the text and ends itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Exception(pub String);
@@ -46,7 +46,7 @@ pub trait Application: Send + Sync + 'static {
     /// Answers a request; Echo and Flush never come here.
     ///
     /// # Errors
-    /// [`Exception`] where CometBFT must not go on.
+    /// [`Exception`] where CometBFT must not continue.
     fn answer(&self, request: request::Value) -> Result<response::Value, Exception>;
 
     /// The first connection of a CometBFT is there.

@@ -124,7 +124,7 @@ pub struct JobResult {
     pub skipped: Vec<String>,
 }
 
-/// What comes out of a job.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum JobOutput {

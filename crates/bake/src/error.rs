@@ -41,7 +41,7 @@ pub enum BakeError {
 }
 
 impl BakeError {
-    /// Whether the disk has no room left: baking stops until there is some, and the node goes on.
+    /// Whether the disk has no room left: baking stops until there is some, and the node continues.
     pub fn is_disk_full(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == ErrorKind::StorageFull,

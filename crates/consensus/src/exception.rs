@@ -1,4 +1,4 @@
-//! Why CometBFT must not go on.
+//! Why CometBFT must not continue.
 
 use hearth_abci::Exception;
 use hearth_chain::ChainError;

@@ -90,7 +90,7 @@ pub trait Disk: Send + Sync + Debug + 'static {
     /// are synced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Takes a file's name away. Who has it open goes on reading and writing it.
+    /// Takes a file's name away. Who has it open continues reading and writing it.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
     /// Makes a folder; an error if the name is there already or the parent is not.

@@ -16,7 +16,7 @@ use hearth_primitives::Header;
 use std::{sync::Arc, time::Instant};
 
 /// How often an invalid block may be given before it is executed once more: a fault of the machine
-/// must not make a node reject a block for ever (go-ethereum: `invalidBlockHitEviction`).
+/// must not make a node reject a block forever (go-ethereum: `invalidBlockHitEviction`).
 const INVALID_HITS_MAX: u32 = 128;
 
 /// State of a block that is known or waits for its parent.

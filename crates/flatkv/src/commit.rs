@@ -158,7 +158,7 @@ impl Core {
         let _pending = self.log_ready(writer, &ready, positions, first)?;
         let Ready { head, oldest, batch, rows, mut done, .. } = ready;
         self.upcoming.store(head.height, SeqCst);
-        // Who reads pending rows sees them staged or committed, not both and not neither.
+        // A reader of pending rows sees them either staged or committed.
         let mut staged = self.staged.write();
         failpoint(Failpoint::Batch);
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
@@ -335,7 +335,7 @@ impl Core {
         Ok(Some(all.merged()))
     }
 
-    /// Refuses to go on where the disk is nearly full, before anything is written.
+    /// Refuses to continue where the disk is nearly full, before anything is written.
     pub(crate) fn check_space(&self) -> Result<(), FlatKvError> {
         let SpaceRule { disk, dirs, min_free_bytes } = &self.space;
         for path in dirs.iter().filter(|_| *min_free_bytes > 0) {

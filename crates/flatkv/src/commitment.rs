@@ -156,7 +156,7 @@ pub(crate) fn changed_rows(rows: BlockRows<'_>) -> usize {
     accounts.len() + accounts.iter().map(|change| change.storage.len()).sum::<usize>() + rows.legacy.len()
 }
 
-/// What goes out of a vector, and what comes in; a row that is not there has no part in it.
+/// The terms to subtract from a vector and to add to it. An absent row has no term.
 fn change(terms: &mut Terms, key: &[u8], old: &[u8], new: &[u8]) {
     if old != new {
         terms.push(key, old, false);

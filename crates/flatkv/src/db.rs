@@ -411,7 +411,7 @@ impl Db {
     ///
     /// # Errors
     /// Also where RocksDB failed in the background, with a compaction for example: it flushes no
-    /// more then, and a thread that waits for the end of a flush would wait for ever.
+    /// more then, and a thread that waits for the end of a flush would wait forever.
     pub(crate) fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {
             if self.property(family, properties::NUM_IMMUTABLE_MEM_TABLE)? > 0 {

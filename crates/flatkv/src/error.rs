@@ -134,7 +134,7 @@ pub enum FlatKvError {
         /// Largest record in bytes.
         limit: u64,
     },
-    /// The disk is nearly full. Nothing was committed; commits go on when there is space.
+    /// The disk is nearly full. Nothing was committed; commits continue when there is space.
     #[error(
         "{path} has {free} bytes free, fewer than the {needed} of state-commit.flatkv.min_free_bytes: nothing is committed until there is space"
     )]

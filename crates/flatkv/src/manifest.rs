@@ -139,7 +139,7 @@ fn number(name: Option<&OsStr>) -> Option<u64> {
     name?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
-/// Refuses a MANIFEST that RocksDB would read for ever: one flipped bit makes a piece one of a log
+/// Refuses a MANIFEST that RocksDB would read forever: one flipped bit makes a piece one of a log
 /// whose file was used before, which RocksDB passes over without going on.
 ///
 /// # Errors
@@ -173,7 +173,7 @@ struct DamagedManifest {
 }
 
 /// Where the first piece begins that is of no kind of these files. Behind one that is not sound
-/// reading goes on with the next block.
+/// reading continues with the next block.
 fn endless(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

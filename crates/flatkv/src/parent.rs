@@ -19,12 +19,12 @@ use std::sync::{
 };
 
 /// Reads that are answered row by row before the block's changes are loaded: loading a large
-/// block's takes about as long as so many reads, and who wants the first transaction alone makes
-/// fewer.
+/// block's takes about as long as so many reads, and a caller that needs only the first transaction
+/// makes fewer.
 const READS_BEFORE_LOADING: u32 = 64;
 
-/// State right before a committed block. Where the block is unwound meanwhile, it goes on as a view
-/// at the height below.
+/// State right before a committed block. If the block is unwound meanwhile, the value continues as
+/// a view at the height below.
 pub struct ParentView<'a> {
     core: &'a Core,
     before: StateView,

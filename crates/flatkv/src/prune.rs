@@ -4,7 +4,7 @@
 //! Only then, and a bounded number of rows at a time, are the rows deleted that no height from
 //! there on can read: of each row that a block at or below the oldest height changed, what it was
 //! before. How far that went stands in the metadata, written with the deletions, so that after a
-//! crash it goes on where it was.
+//! crash it continues where it was.
 
 use crate::{
     FlatKvError,
@@ -144,8 +144,8 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
                         break;
                     }
                 }
-                // The store failed or is closed: the next opening goes on. A block whose changes do
-                // not read is left to `hearth db verify`; nothing is deleted without them.
+                // The store failed or is closed: the next opening continues. A block whose changes
+                // do not read is left to `hearth db verify`; nothing is deleted without them.
                 Err(error) => {
                     if core.pruning.wake.lock().is_some() {
                         let told = LogEntry::new(Level::Warn, "stores", "pruning of history stopped");

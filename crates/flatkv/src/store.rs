@@ -357,7 +357,7 @@ impl FlatKv {
     }
 
     /// Takes a snapshot of the head and gives its description; the newest one where that is of the
-    /// head already. Commits go on meanwhile. Older ones go, see [`Options::snapshot_keep`].
+    /// head already. Commits continue meanwhile. Older ones go, see [`Options::snapshot_keep`].
     pub fn snapshot(&self) -> Result<Snapshot, FlatKvError> {
         self.core.snapshot()
     }

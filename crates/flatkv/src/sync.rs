@@ -49,8 +49,8 @@ impl Drop for Syncer {
 }
 
 impl Core {
-    /// Syncs tables, then the WAL, unless nothing was appended since the last time. Commits go on
-    /// meanwhile.
+    /// Syncs tables, then the WAL, unless nothing was appended since the last time. Commits
+    /// continue meanwhile.
     fn sync_dirty(&self) -> Result<(), FlatKvError> {
         if !self.dirty.swap(false, SeqCst) {
             return Ok(());

@@ -56,7 +56,7 @@ impl TrieSession {
     }
 
     /// The nodes that changed since the session began or since the last update was taken. The
-    /// session goes on as if the update were committed, and must be dropped where a commit of it
+    /// session continues as if the update were committed, and must be dropped where a commit of it
     /// fails.
     ///
     /// # Errors

@@ -114,7 +114,7 @@ struct Before {
 }
 
 /// Works out how the store looked at height `to`, which must be below `from` and retained. The trie
-/// goes on from what `kept` has of it.
+/// continues from what `kept` has of it.
 pub(crate) fn undo<'a>(
     db: &'a Arc<Db>,
     kind: CommitmentKind,

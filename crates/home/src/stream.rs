@@ -47,7 +47,7 @@ struct State {
     end: Option<Result<(), NodeError>>,
     /// Whether the reader took anything.
     taken: bool,
-    /// The reader has gone: the job should stop.
+    /// The reader has disconnected: the job should stop.
     cancelled: bool,
     waiter: Option<Waiter>,
     /// What the answer was made from, where that is of interest; known before its first byte.
@@ -342,7 +342,7 @@ impl ByteSender {
         self.stalled
     }
 
-    /// Whether the reader has gone.
+    /// Whether the reader has disconnected.
     pub fn is_cancelled(&self) -> bool {
         self.channel.state.lock().cancelled
     }

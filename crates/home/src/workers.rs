@@ -51,7 +51,7 @@ pub struct Limits {
     pub traces: usize,
     /// Simulations; 0 for as many as there are threads.
     pub simulations: usize,
-    /// Longest wait for a thread; `None` for ever.
+    /// Longest wait for a thread; `None` forever.
     pub wait: Option<Duration>,
     /// Nice value of the threads; 0: that of who starts them.
     pub nice: i32,

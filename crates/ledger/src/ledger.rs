@@ -320,7 +320,8 @@ impl Ledger {
         capsule: Option<&TraceCapsule>,
     ) -> Vec<IndexWrite> {
         let number = block.header.number;
-        // Pages that the blocks before this one made due are merged beside what comes now.
+        // Pages that the blocks before this one made due are merged in parallel with the next
+        // steps.
         if number.is_multiple_of(NUDGE_EVERY) {
             self.nudge();
         }

@@ -59,7 +59,7 @@ impl Handover {
     }
 
     /// Ends the thread after what it is writing, and waits for it. What is left to write is written
-    /// by those who put it.
+    /// by the threads that put it.
     pub fn stop(&self) {
         self.running.store(false, Ordering::Release);
         self.shared.queue.lock().ended = true;

@@ -39,7 +39,7 @@ pub struct Record {
 /// still needs until it is dropped or its lease ends, whichever comes first; it holds the records
 /// of one segment's places in memory at a time.
 ///
-/// A damaged record is an error of its own, and the iterator goes on behind it.
+/// A damaged record is an error of its own, and the iterator continues behind it.
 /// [`LittError::LeaseExpired`] ends it.
 pub struct TableIter {
     table: Arc<Table>,

@@ -32,7 +32,7 @@ struct Queue {
 }
 
 impl Keeper {
-    /// Starts the threads; with none, work is done by those who cause it.
+    /// Starts the threads; with none, work is done on the calling threads.
     pub fn new(threads: usize, period: Duration) -> std::io::Result<Self> {
         let next_round = Instant::now() + period;
         let queue = Queue { due: VecDeque::new(), tables: Vec::new(), next_round, ended: false };
@@ -73,7 +73,7 @@ impl Keeper {
 }
 
 impl Keeper {
-    /// Ends the threads and waits for them. What is left to do is done by those who cause it from
+    /// Ends the threads and waits for them. Remaining work is done on the calling threads from
     /// then on.
     pub fn stop(&self) {
         self.shared.queue.lock().ended = true;

@@ -244,7 +244,7 @@ impl Budget {
         self.used.fetch_sub(bytes, Relaxed);
     }
 
-    /// Whether there is room for this much, when something else has gone.
+    /// Whether this much fits after an eviction.
     pub fn fits(&self, bytes: usize, going: usize) -> bool {
         (self.used.load(Relaxed) + bytes).saturating_sub(going) <= self.limit
     }

@@ -115,7 +115,7 @@ impl Mover<'_> {
         Ok(self.names(dir)?.iter().map(|(_, len)| len).sum())
     }
 
-    /// Moves a table out of a root. False where it is not to go on.
+    /// Moves a table out of a root. False where it is not to continue.
     fn table(&mut self, root: &Path, table: &str) -> Result<bool, LittError> {
         let dir = root.join(table);
         let names = self.names(&dir)?;

@@ -232,7 +232,7 @@ impl OpenSegment {
         self.write_locked()
     }
 
-    /// The same where so many bytes wait, when those that are being written have gone.
+    /// The same if so many bytes wait, after the bytes that are being written are subtracted.
     pub fn write_out_from(&self, bytes: usize) -> Result<(), LittError> {
         let _io = self.io.lock();
         if self.buffered() < bytes { Ok(()) } else { self.write_locked() }

@@ -112,7 +112,7 @@ impl State {
     }
 
     /// Writes what was read once more. A file that is there need not be durable: who wrote it may
-    /// have died before its name was synced, or that sync may have failed, and what comes now rests
+    /// have died before its name was synced, or that sync may have failed, and the next write rests
     /// on it. On a full disk the sync of the folder has to do.
     pub fn write_again(&self, disk: &dyn Disk, dir: &Path) -> Result<(), LittError> {
         match self.write(disk, dir) {

@@ -346,8 +346,8 @@ impl Littable {
 }
 
 impl Drop for Littable {
-    /// Ends the threads. Tables that are still used go on without them; the locks end with the last
-    /// one.
+    /// Ends the threads. Tables that are still used continue without them; the locks end with the
+    /// last one.
     fn drop(&mut self) {
         self.inner.keeper.stop();
         self.inner.handover.stop();

@@ -156,7 +156,7 @@ impl Table {
     /// Makes the segment that comes after each shard's open one.
     fn make_ahead(&self) -> Result<(), LittError> {
         for lane in &self.lanes {
-            // Puts go on meanwhile; one that needs the segment waits for it here.
+            // Puts continue meanwhile; one that needs the segment waits for it here.
             let mut next = lane.next.lock();
             if next.is_none() {
                 let index = lane.state.read().active().segment.index() + 1;

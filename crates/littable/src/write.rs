@@ -244,7 +244,7 @@ impl Table {
         Ok(all)
     }
 
-    /// The segment for the next record; goes on to the next one where it is full.
+    /// The segment for the next record; continues to the next one where it is full.
     fn room(
         &self,
         writer: &mut Writer,
@@ -504,7 +504,7 @@ impl Table {
 impl Drop for Table {
     fn drop(&mut self) {
         if self.ctx.check_writable().is_ok() {
-            // Who wants to know whether it worked calls `flush` before.
+            // Call `flush` before to learn of failures.
             let _ = self.close();
         }
     }

@@ -11,19 +11,19 @@ rows! {
     BAKED = Instrument::counter("bake_baked_blocks", Unit::Count, &[],
         "Blocks that were executed again and stored, for all of their tracers at once");
     DROPPED = Instrument::counter("bake_dropped_blocks", Unit::Count, &[],
-        "Committed blocks that found the queue full; they are served live until the gap scanner has baked them");
+        "Committed blocks that were dropped because the bake queue was full; they are traced on request until the gap scanner has baked them");
     FAILED = Instrument::counter("bake_failed_blocks", Unit::Count, &[],
         "Attempts to bake a block that failed");
     GIVEN_UP = Instrument::counter("bake_given_up_blocks", Unit::Count, &[],
         "Blocks that failed too often to be tried again before the next start");
     LAG = Instrument::gauge("bake_lag_blocks", Unit::Count, &[],
-        "Blocks between the head and the last one below which none is missing");
+        "Number of blocks between the head and the last block up to which all blocks are baked");
     BLOCK = Instrument::seconds("bake_block_latency_seconds", LATENCY, &[],
         "Baking a block, from its state to its stored answers");
     STORED_BYTES = Instrument::counter("bake_stored_bytes", Unit::Bytes, &[],
-        "Bytes of baked answers as they are stored");
+        "Size of the stored baked traces, compressed");
     STOPPED = Instrument::gauge("bake_stopped", Unit::Count, &[],
-        "1 while baking stands still because the disk is full, else 0");
+        "1 while baking is paused because the disk is full, else 0");
 }
 
 /// Handles of a bake worker. Those of two workers in one registry are the same.

@@ -4,7 +4,7 @@ use crate::{Counter, Instrument, Registry, Unit, instrument::rows};
 
 rows! {
     OUTSIDE_READS = Instrument::counter("trace_capsule_outside_reads", Unit::Count, &[],
-        "Reads of traces that a block's capsule could not answer, and that went to its history");
+        "State reads of traces that are not in the capsule of the block and were answered from history");
     UNREADABLE = Instrument::counter("trace_capsule_unreadable", Unit::Count, &[],
         "Capsules that were read and found damaged; the blocks are traced from history");
 }

@@ -9,11 +9,11 @@ const SECONDS: &[f64] =
 
 rows! {
     ABCI = Instrument::seconds("consensus_abci_seconds", SECONDS, &[Label::open("method")],
-        "Time that a request of CometBFT takes, by its method");
+        "Duration of requests from CometBFT, by method");
     EXECUTIONS = Instrument::counter("consensus_block_executions", Unit::Count, &[],
-        "Blocks that were executed for CometBFT: as a proposal, or where they were decided without having been seen");
+        "Blocks that were executed for CometBFT: as a proposal, or at the decision if the proposal was not executed before");
     PROPOSALS = Instrument::counter("consensus_proposals", Unit::Count, &[Label::finite("verdict", &["accepted", "rejected"])],
-        "Proposals that were judged, by the verdict");
+        "Proposals that were verified, by verdict");
     HEIGHT = Instrument::gauge("consensus_height", Unit::Count, &[],
         "Height of the last block that CometBFT committed");
 }

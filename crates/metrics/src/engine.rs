@@ -8,9 +8,9 @@ const SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 rows! {
     PAYLOAD = Instrument::seconds("engine_new_payload_seconds", SECONDS, &[Label::open("status")],
-        "Duration of engine_newPayload, which verifies and executes a block, by the status that it answers");
+        "Duration of engine_newPayload, which verifies and executes a block, by the returned status");
     FORKCHOICE = Instrument::seconds("engine_forkchoice_seconds", SECONDS, &[Label::open("status")],
-        "Duration of engine_forkchoiceUpdated, which moves the head, by the status of the head; a payload that is begun is not in it");
+        "Duration of engine_forkchoiceUpdated, which moves the head, by the status of the head; the start of a payload build is not included");
     EXECUTED = Instrument::gauge("engine_executed_payloads", Unit::Count, &[],
         "Executed payloads in memory, chosen or not");
     WAITING = Instrument::gauge("engine_waiting_payloads", Unit::Count, &[],

@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// For those who look for a cause.
+    /// Details for debugging.
     Debug,
     /// What happened, in the ordinary run of things.
     Info,

@@ -8,11 +8,11 @@ const CACHES: &[&str] =
 
 rows! {
     USED = Instrument::gauge("node_memory_used_bytes", Unit::Bytes, &[],
-        "Resident memory of the process, as it was looked at last");
+        "Resident memory of the process at the last check");
     BUDGET = Instrument::gauge("node_memory_budget_bytes", Unit::Bytes, &[],
         "Memory that the process may take before long requests are refused; 0: no limit");
     CACHE_PERCENT = Instrument::gauge("node_memory_cache_percent", Unit::Count, &[],
-        "Part of their bounds that caches may fill, in percent; less than 100 while memory is short");
+        "Share of their configured size that caches may use, in percent; less than 100 while memory is short");
     KEPT = Instrument::gauge("node_memory_kept_bytes", Unit::Bytes, &[Label::finite("cache", CACHES)],
         "Memory of a cache: blocks, receipts and senders decoded, trace capsules that were read and those of the newest blocks \
          that wait for baking, traces inflated, key indexes of tables, indexes of the steps of transactions");

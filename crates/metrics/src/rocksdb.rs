@@ -56,7 +56,7 @@ rows! {
     BACKGROUND_ERRORS = internal("rocksdb_background_errors", Unit::Count, &[],
         "Errors of flushes and compactions");
     WRITE_STOPPED = internal("rocksdb_write_stopped", Unit::Count, &[],
-        "1 while writes are stalled altogether");
+        "1 while writes are stopped");
     WRITE_RATE = internal("rocksdb_delayed_write_bytes_per_second", Unit::Bytes, &[],
         "Rate that writes are slowed to; 0 while they are not");
     ALL_FILE_BYTES = internal("rocksdb_all_files_size_bytes", Unit::Bytes, &[],

@@ -4,7 +4,7 @@ use crate::{Gauge, Instrument, Registry, Unit, instrument::rows};
 
 rows! {
     PARKED = Instrument::gauge("node_parked_traces", Unit::Count, &[],
-        "Traces that wait for their readers and have given their thread's slot to other requests meanwhile");
+        "Traces that wait for their clients and have released their slot to other requests");
 }
 
 /// Handles of the threads that run long requests. Those of two nodes in one registry are the same.

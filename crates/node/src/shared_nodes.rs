@@ -47,7 +47,7 @@ impl NodeLease {
         config.check()?;
         let home = place(&config.home);
         let slot = SLOTS.lock().entry(home.clone()).or_default().clone();
-        // Held while the home is opened: who comes meanwhile shares what comes of it.
+        // Held while the data directory is opened: concurrent callers share the result.
         let joined = join(&mut slot.lock(), config);
         forget_unused(&home, slot);
         let (node, is_shared) = joined?;

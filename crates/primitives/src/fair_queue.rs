@@ -50,7 +50,7 @@ impl<T> FairQueue<T> {
         Ok(())
     }
 
-    /// Takes out the first thing of the client whose turn it is.
+    /// Removes and returns the first item of the next client.
     pub fn pop(&mut self) -> Option<T> {
         self.pop_of(|_| true).map(|(_, thing)| thing)
     }

@@ -315,7 +315,7 @@ impl Shared {
         Notices(waiting.into_iter().map(|waiting| (waiting.grant, Err(Refused::Closed))).collect())
     }
 
-    /// Gives what is idle to those whose turn it is.
+    /// Grants idle children to the next requests in the queue.
     pub fn dispatch(self: &Arc<Self>, state: &mut State) -> Notices {
         let mut granted = Vec::new();
         loop {

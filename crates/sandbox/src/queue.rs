@@ -110,7 +110,7 @@ impl<G> Queue<G> {
         self.remove(id)
     }
 
-    /// Takes out the request whose turn it is, of those that may have what they need.
+    /// Removes and returns the next request whose children are available.
     pub fn next(&mut self, supply: &Supply<'_>) -> Option<Waiting<G>> {
         if supply.idle == 0 {
             return None;

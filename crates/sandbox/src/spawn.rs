@@ -212,7 +212,7 @@ fn start(plan: &mut Plan) -> Result<Process> {
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | plan.namespaces;
     plan.failure = 0;
     // SAFETY: all structures live until the calls are over. The child runs on a stack of its own,
-    // on which this thread does nothing, and this thread goes on only when the child has its own
+    // on which this thread does nothing, and this thread continues only when the child has its own
     // memory or has ended: so what both see is never used by both at once. Signals are blocked
     // before and come back after it.
     let id = unsafe {

@@ -55,7 +55,7 @@ pub enum TraceError {
         /// Names that work, separated by commas.
         available: String,
     },
-    /// What a JavaScript tracer says, or why it cannot go on.
+    /// What a JavaScript tracer says, or why it cannot continue.
     #[error("{0}")]
     Script(String),
     /// As many JavaScript tracers wait as may.

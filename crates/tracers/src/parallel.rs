@@ -2,7 +2,7 @@
 //! sent in order.
 //!
 //! Each thread takes the next free transaction. A result before its turn is kept, up to limits; the
-//! result whose turn it is goes straight to the sink, however large.
+//! next result in order goes straight to the sink, however large.
 
 use crate::drive::{BlockStats, Engine, Replay, end_block, one};
 use crate::error::TraceError;

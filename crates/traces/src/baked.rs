@@ -166,7 +166,7 @@ impl Baked {
                 }
                 Some((place.key.number, ready))
             }
-            // Who reads it next finds what is wrong with it, says so, and drops it.
+            // The next read finds the damage, reports it, and removes the row.
             Ok(None) | Err(_) => None,
         }
     }

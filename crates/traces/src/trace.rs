@@ -4,7 +4,7 @@ use crate::Traces;
 use crate::{
     TraceRequest, TraceSubject,
     baked::derived,
-    capsules::Taken,
+    capsules::ProcessorsGuard,
     ops::{filter, parity, profile, state_access, steps, trace_call},
     shared_traces::{Part, TraceOutput},
     trace_source::{Source, replay_error},
@@ -263,7 +263,7 @@ impl Traces {
     }
 
     /// Processors that may help with a block of which each transaction stands alone.
-    fn helpers(&self, source: &Source<'_>, block: &Block) -> Taken<'_> {
+    fn helpers(&self, source: &Source<'_>, block: &Block) -> ProcessorsGuard<'_> {
         let worth = block.header.gas_used >= PARALLEL_GAS && source.origin() == TraceSourceKind::Capsule;
         let wanted = block.body.transactions.len().saturating_sub(1);
         let allowed = self.home().config().rpc.parallel_block_traces && worth;

@@ -192,8 +192,8 @@ impl StateTrie<'static> {
     }
 
     /// What the store has to change since the last update. The nodes count as stored from then on:
-    /// this trie goes on with them in memory while the update is committed, and is of no use where
-    /// that fails.
+    /// this trie continues with them in memory while the update is committed, and is of no use
+    /// where that fails.
     ///
     /// # Errors
     /// [`StateError::MissingNode`]; the node source's own.

@@ -29,7 +29,7 @@ pub enum Level {
     Warn,
     /// The ordinary run of things.
     Info,
-    /// For those who look for a cause.
+    /// Details for debugging.
     Debug,
 }
 

@@ -65,7 +65,7 @@ export const bake: Command = {
   async run(parsed, terminal) {
     const done = await work(parsed, rangeOf(parsed), terminal)
     if (done === undefined) {
-      terminal.err('stopped: the same command goes on from here\n')
+      terminal.err('stopped: the same command continues from here\n')
       return STOPPED_EXIT
     }
     const { result, ms } = done

@@ -118,7 +118,7 @@ export const importCommand: Command = {
     const job = jobOf(parsed, { ...base, fsync })
     const done = await inHome(home, () => work(job, parsed, terminal))
     if (done === undefined) {
-      terminal.err('stopped: the same command goes on from here\n')
+      terminal.err('stopped: the same command continues from here\n')
       return STOPPED_EXIT
     }
     terminal.out(summary(done.result, done.ms))

@@ -66,8 +66,8 @@ export const startEngine = (engine: Engine, core: Core, log: Log): Promise<void>
 
 /**
  * Opens a core to which CometBFT may bring the first state: CometBFT starts as soon as the core
- * listens for it. Resolves to undefined if a signal came before the core was open; the core goes on
- * waiting then, so the process has to be ended.
+ * listens for it. Resolves to undefined if a signal came before the core was open; the core
+ * continues waiting then, so the process has to be ended.
  */
 export async function openWithState(
   engine: Engine,

@@ -1,5 +1,5 @@
-// hearth testnet --from-home: a chain that was imported becomes a network, which goes on after its
-// head.
+// hearth testnet --from-home: a chain that was imported becomes a network, which continues after
+// its head.
 
 import fs from 'node:fs'
 import path from 'node:path'

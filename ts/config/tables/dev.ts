@@ -70,7 +70,7 @@ export const DEV = {
     kind: or('now', integer(0, 2 ** 40)),
     default: 'now' as number | 'now',
     unit: 's',
-    doc: 'Time of the first block of a new chain, in seconds since 1970; the clock goes on from there.',
+    doc: 'Time of the first block of a new chain, in seconds since 1970; the clock continues from there.',
   }),
   'dev.accounts': setting({
     core: 'dev.accounts',

@@ -13,7 +13,7 @@ export interface Listener {
   readonly lost: (events: number) => void
 }
 
-/** Those who have the same interest. */
+/** The listeners with the same interest. */
 interface Group {
   readonly interest: Interest
   readonly listeners: Set<Listener>

@@ -51,7 +51,7 @@ export class SubscriptionHub {
       }
       if (counted !== undefined && !this.shares[counted].take(client))
         throw overShare(`subscriptions to ${NAMES[counted]}`, this.shares[counted])
-      // Counted before anything is waited for, so that many who come at once are not all let in.
+      // Counted before the first await, so that concurrent requests cannot exceed the limit.
       if (counted !== undefined) this.open[counted]++
       let stop: (() => void) | undefined
       try {

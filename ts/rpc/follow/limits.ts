@@ -1,4 +1,4 @@
-// Bounds of what is kept for those who follow the chain.
+// Bounds of the state of filters and subscriptions.
 
 /** Notifications that wait for one connection, or results in one filter. */
 export const WAITING_MAX = 10_000

@@ -19,7 +19,7 @@ export interface ChainRange extends AbortOptions {
   readonly from?: BlockPlace | undefined
   /** Default: the head when the iteration begins. */
   readonly to?: BlockPlace | undefined
-  /** Whether to go on with new blocks as they come, for ever; `to` is of no meaning then. */
+  /** Whether to continue with new blocks as they come, forever; `to` is of no meaning then. */
   readonly follow?: boolean | undefined
 }
 

@@ -1,4 +1,4 @@
-// What comes in batches: an async iterable over single items that reads one batch ahead and no
+// Results in batches: an async iterable over single items that reads one batch ahead and no
 // more.
 import { type AbortOptions, checkSignal, within } from '../abort-options.ts'
 

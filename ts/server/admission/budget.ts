@@ -75,7 +75,7 @@ export class ByteBudget {
     }
   }
 
-  /** Who is next; those who gave up are dropped. */
+  /** The next waiting request; cancelled ones are dropped. */
   private next(): Waiting | undefined {
     while (this.waiting.first?.isOver === true) this.waiting.shift()
     return this.waiting.first

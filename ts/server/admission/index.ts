@@ -19,8 +19,8 @@ export class Admission {
   readonly httpBytes: ByteBudget
   readonly webSocketBytes: ClientBudgets
   /**
-   * Bytes of bodies by client. What comes in one piece and is served by the fast path is at most
-   * one read of a socket, and is not in it.
+   * Bytes of bodies by client. A body that arrives in one piece and is served by the fast path is
+   * at most one read of a socket, and is not in it.
    */
   readonly httpShares: Shares
   /** How long a WebSocket message waits for room, in milliseconds. */

@@ -91,7 +91,7 @@ export class ArtifactRoutes {
     else send(found)
   }
 
-  /** The body, or why it was not read; undefined where the client has gone. */
+  /** The body, or why it was not read; undefined if the client has disconnected. */
   private body(request: IncomingMessage, response: ServerResponse): Promise<string | Error | undefined> {
     const { admission, idle } = this
     const address = admission.clientOf(request)

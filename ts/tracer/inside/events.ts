@@ -51,7 +51,7 @@ export interface Replay {
   show(buffer: ArrayBuffer): void
   /**
    * Goes through the transaction again, in other chunks, up to the moment that the script is at,
-   * without a call; goes on from there.
+   * without a call; continues from there.
    */
   again(nextChunk: () => ArrayBuffer): void
 }
@@ -203,7 +203,7 @@ export function events(hooks: Hooks, recorded: () => number, stateNow: () => Sta
     else onEvent(chunk, kind, payload, length)
   }
 
-  /** Goes on to the end of the chunk, or to what is new where the script has seen the rest. */
+  /** Continues to the end of the chunk, or to what is new where the script has seen the rest. */
   const play = (isAgain: boolean): void => {
     while (!isEnded() && !(isAgain && isNew())) {
       const { chunk, events, steps } = place

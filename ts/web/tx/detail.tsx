@@ -1,4 +1,4 @@
-// One call, whole: who calls whom with what, and what comes back.
+// All details of one call: caller, callee, input and output.
 import type { JSX } from 'preact'
 import { type EventItem, type Frame, failure, isFrame } from '../../explore/index.ts'
 import { byteCount, ether, grouped, percent } from '../parts/format.ts'

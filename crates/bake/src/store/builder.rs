@@ -214,7 +214,7 @@ impl AnswerBuilder {
     }
 
     fn close_piece(&mut self, piece: OpenPiece) {
-        // What comes after a full flush refers to nothing before it, and begins on a byte border.
+        // Data after a full flush refers to nothing before it, and begins on a byte border.
         self.compress(&[], FlushCompress::Full);
         let stored = (self.value.len() - piece.stored_at) as u64;
         self.pieces.push(Piece { raw: piece.raw, stored, crc: Some(piece.crc.finalize()) });

@@ -37,7 +37,7 @@ pub enum Notice {
         /// When it is tried again.
         again_after: Duration,
     },
-    /// Baking goes on after the disk was full.
+    /// Baking continues after the disk was full.
     Resumed,
     /// Progress could not be written; after the next start more is looked at again.
     Progress {
@@ -51,7 +51,7 @@ impl Notice {
     pub fn entry(&self) -> LogEntry {
         let level = match self {
             Self::GivenUp { .. } | Self::DiskFull { .. } => Level::Error,
-            // Who reads that baking stopped reads also that it goes on.
+            // The end of a pause is logged, as its start was.
             Self::Resumed | Self::Dropped { .. } | Self::Failed { .. } | Self::Progress { .. } => Level::Warn,
         };
         let told = LogEntry::new(level, "bake", self.to_string());

@@ -34,7 +34,7 @@ pub(crate) enum Reason {
 pub(crate) struct Task {
     pub(crate) height: Height,
     pub(crate) reason: Reason,
-    /// How often the chain had gone back when the task was handed out.
+    /// Number of unwinds of the chain when the task was started.
     epoch: u64,
 }
 

@@ -51,7 +51,7 @@ pub struct RangeProgress {
     pub stopped: Option<String>,
 }
 
-/// A range under way, shared by the worker and those who watch it.
+/// A range under way, shared by the worker and its observers.
 #[derive(Debug, Default)]
 pub struct RangeControl {
     progress: Mutex<RangeProgress>,

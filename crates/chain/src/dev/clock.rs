@@ -72,7 +72,7 @@ impl Clock {
         wanted.max(parent.saturating_add(1))
     }
 
-    /// A block of this time is made: the clock goes on from there where it was set.
+    /// A block of this time is made: the clock continues from there where it was set.
     pub fn made(&mut self, time: u64) {
         if self.next.take().is_some() {
             self.set(time);

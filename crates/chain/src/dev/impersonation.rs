@@ -42,7 +42,7 @@ impl Impersonation {
         self.state.write().accounts.remove(account)
     }
 
-    /// Allows it for everyone, or only for those who are named.
+    /// Allows impersonation of every account, or only of the named accounts.
     pub fn set_everyone(&self, everyone: bool) {
         self.state.write().everyone = everyone;
     }

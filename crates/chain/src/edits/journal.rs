@@ -48,7 +48,7 @@ impl EditFile {
         if edits.is_empty() { Ok(()) } else { self.append(path, on, edits) }
     }
 
-    /// Reads the edits of the state after block `on`, and goes on with this file.
+    /// Reads the edits of the state after block `on`, and continues with this file.
     pub fn open(path: &PathBuf, on: &B256) -> Result<(Self, Edits), ChainError> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,

@@ -65,7 +65,7 @@ pub(super) struct Moves {
 
 impl Follow {
     /// Waits until the pool has followed the last move of the head, at most [`WAIT_MAX`].
-    pub fn settle(&self) {
+    pub fn catch_up(&self) {
         if !self.behind.load(SeqCst) {
             return;
         }
@@ -168,7 +168,7 @@ mod tests {
             begun.send(()).unwrap();
             while let Some(moves) = follower.next() {
                 // Its own use of the pool does not wait for itself.
-                follow.settle();
+                follow.catch_up();
                 got.send(moves.removed.clone()).unwrap();
                 may_go_on.recv().unwrap();
                 follower.done(&moves);
@@ -186,9 +186,9 @@ mod tests {
     fn callers_wait_for_every_move_before_theirs() {
         let follow = Arc::new(Follow::default());
         assert!(!follow.moved(&[]), "no thread follows");
-        follow.settle();
+        follow.catch_up();
         let (moves, go_on, thread) = follower(&follow);
-        follow.settle();
+        follow.catch_up();
         assert!(follow.moved(&[place(3), place(2)]));
         assert_eq!(moves.recv().unwrap(), [place(2), place(3)]);
         // Moves that come meanwhile are followed together, in their order.
@@ -196,7 +196,7 @@ mod tests {
         let (settled, is_settled) = mpsc::channel();
         let of_caller = follow.clone();
         let caller = std::thread::spawn(move || {
-            of_caller.settle();
+            of_caller.catch_up();
             settled.send(()).unwrap();
         });
         go_on.send(()).unwrap();
@@ -231,7 +231,7 @@ mod tests {
         moves.recv().unwrap();
         drop(go_on);
         assert!(thread.join().is_err());
-        follow.settle();
+        follow.catch_up();
         assert!(!follow.moved(&[]));
     }
 }

@@ -105,13 +105,13 @@ impl TransactionPool {
 
     /// What waits, once the pool has followed the last move of the head.
     fn read(&self) -> RwLockReadGuard<'_, Inner> {
-        self.follow.settle();
+        self.follow.catch_up();
         self.inner.read()
     }
 
     /// As [`Self::read`], to change it.
     fn write(&self) -> RwLockWriteGuard<'_, Inner> {
-        self.follow.settle();
+        self.follow.catch_up();
         self.inner.write()
     }
 

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// Which of the accounts whose turn it could be comes first.
+/// Order of the accounts that have an executable transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The one that offers the best tip.

@@ -157,7 +157,7 @@ fn the_head_can_be_chosen() {
     assert_eq!(chain.head().height, 54, "the blocks that were given are the head in spite of the bad choice");
 }
 
-/// A cancelled import keeps what it did and goes on later, also on a home that was not closed.
+/// A cancelled import keeps what it did and continues later, also on a home that was not closed.
 #[test]
 fn cancelled_imports_go_on() {
     let Some((genesis, file)) = rpc_chain() else { return };

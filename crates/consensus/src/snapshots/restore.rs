@@ -28,7 +28,7 @@ const PENDING: &str = "data/statesync.pending";
 /// opening a store to find out.
 const OVER: &str = "data/statesync.over";
 
-/// CometBFT has gone on: from the state that came, or from the genesis.
+/// CometBFT continues from the restored state, or from the genesis.
 pub(crate) fn over(home: &Path) {
     // Where one of these is lost, the next start looks at the stores.
     let _ = File::create(home.join(OVER));

@@ -164,7 +164,7 @@ impl SimDisk {
         Self::from_state(state.killed()).watched_as(&state)
     }
 
-    /// Another disk with the same content and without faults; this one goes on.
+    /// Another disk with the same content and without faults; this one continues.
     #[must_use]
     pub fn snapshot(&self) -> Self {
         Self::from_state(self.lock_state().killed())

@@ -1,4 +1,4 @@
-//! A small generator of numbers: the same from the same seed on every machine, for ever.
+//! A small generator of numbers: the same from the same seed on every machine, forever.
 
 /// splitmix64: one word of state, good enough to choose faults and workloads.
 #[derive(Clone, Debug)]

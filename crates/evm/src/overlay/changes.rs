@@ -87,7 +87,8 @@ impl BlockState<'_> {
         Ok(storage)
     }
 
-    /// Puts an earlier step's write set on top of the state, so that execution can go on behind it.
+    /// Puts an earlier step's write set on top of the state, so that execution can continue behind
+    /// it.
     ///
     /// # Errors
     /// The store's.

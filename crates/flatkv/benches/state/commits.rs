@@ -11,7 +11,8 @@ use tempfile::TempDir;
 pub const ACCOUNTS: usize = 1_000_000;
 pub const QUICK_ACCOUNTS: usize = 50_000;
 pub const TRANSFERS: usize = 1_024;
-/// Blocks of one sample: several flushes, so that these go on beside commits as they do in a node.
+/// Blocks of one sample: several flushes, so that these continue beside commits as they do in a
+/// node.
 pub const BLOCKS: usize = 200;
 /// Samples of ours alone.
 const SAMPLES: usize = 5;

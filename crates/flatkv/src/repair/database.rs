@@ -34,7 +34,7 @@ impl Repair<'_> {
         }
     }
 
-    /// Whether a snapshot verifies and the log goes on behind it.
+    /// Whether a snapshot verifies and the log continues behind it.
     fn is_usable(&self, snapshot: &Snapshot, watch: ProgressFn<'_>) -> Result<bool, FlatKvError> {
         match FlatKv::open_in(self.options.clone(), snapshot).and_then(|kv| kv.verify_rows(watch)) {
             Ok(report) if report.is_sound() => {}

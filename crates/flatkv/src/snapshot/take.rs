@@ -56,7 +56,7 @@ impl Core {
         self.snapshot_flushed()
     }
 
-    /// Takes a snapshot of what was flushed, or is about to be. Commits go on meanwhile.
+    /// Takes a snapshot of what was flushed, or is about to be. Commits continue meanwhile.
     pub(super) fn snapshot_flushed(&self) -> Result<Snapshot, FlatKvError> {
         let _one_at_a_time = self.snapshots.taking.lock();
         while self.db.flushing()? {

@@ -248,7 +248,7 @@ impl<'a> Reporter<'a> {
         Self { report, progress: VerifyProgress { phase: "", done: 0, total: 0 }, watch }
     }
 
-    /// Runs a phase. What cannot be read is a finding; the next phase goes on.
+    /// Runs a phase. What cannot be read is a finding; the next phase continues.
     pub(crate) fn phase(
         &mut self,
         phase: &'static str,

@@ -334,7 +334,7 @@ fn a_gap_is_damage_unless_rocksdb_has_what_stood_in_it() {
 
 #[test]
 fn bytes_of_a_failed_sync_are_written_again() {
-    // The process that saw the sync fail dies, the machine goes on: the next one reads the record
+    // The process that saw the sync fail dies, the machine continues: the next one reads the record
     // from memory.
     let mut seen = 0;
     for seed in 0..32 {

@@ -70,7 +70,7 @@ impl Tail {
 }
 
 impl Wal {
-    /// Goes on behind what a scan found, once it was cut.
+    /// Continues behind what a scan found, once it was cut.
     pub(crate) fn resume(scan: WalScan, segment_bytes: u64) -> Result<Self, FlatKvError> {
         let End { disk, dir, segments, open, next } = scan.into_end();
         let open = match (segments.back(), open) {
@@ -161,7 +161,7 @@ impl Wal {
         self.open.as_ref().map_or(Ok(()), |open| open.tail.sync())
     }
 
-    /// The segment being written, so that it can be synced while appends go on. Earlier ones are
+    /// The segment being written, so that it can be synced while appends continue. Earlier ones are
     /// synced already.
     pub(crate) fn tail(&self) -> Option<Arc<Tail>> {
         self.open.as_ref().map(|open| open.tail.clone())

@@ -200,7 +200,7 @@ impl WalScan {
         Err(FlatKvError::WalDamaged { path: path.clone(), offset: found.offset as u64, what })
     }
 
-    /// Where appending goes on.
+    /// Where appending continues.
     pub(super) fn into_end(self) -> End {
         let next = self.records.last().map_or(1, |last| last.number + 1);
         let open = self.segments.last().and_then(|(_, header)| *header).zip(self.records.last());
@@ -211,7 +211,7 @@ impl WalScan {
     }
 }
 
-/// Where appending goes on after a scan.
+/// Where appending continues after a scan.
 pub(super) struct End {
     /// Where the folder is.
     pub(super) disk: Arc<dyn Disk>,

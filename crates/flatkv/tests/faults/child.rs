@@ -120,7 +120,7 @@ fn works() {
     std::process::exit(0);
 }
 
-/// After a failure reads go on, at what the head is now.
+/// After a failure reads continue, at what the head is now.
 fn still_serves(home: &Home, story: &Story, work: &Work) {
     let Some(kv) = &home.kv else { return };
     let Some(head) = kv.head() else { return };

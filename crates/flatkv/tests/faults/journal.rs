@@ -153,7 +153,7 @@ impl Played {
         Ok(())
     }
 
-    /// Writes what a power cut at this moment leaves into a folder; the play can go on.
+    /// Writes what a power cut at this moment leaves into a folder; the play can continue.
     pub fn cut(&self, seed: u64, to: &Path) -> io::Result<()> {
         let left = self.disk.snapshot().power_cut(seed);
         store(&left, Path::new(AT_HOME), to)

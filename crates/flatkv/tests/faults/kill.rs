@@ -175,8 +175,8 @@ impl Life {
             let Said { begun, done, .. } = &end.said;
             let in_flight = begun.as_ref().is_some_and(|(n, _)| done.is_none_or(|done| *n >= done));
             let step = begun.as_ref().map_or("", |(_, step)| step.as_str());
-            // Threads of the background go on while the process ends: that is one more kind, beside
-            // the requested number.
+            // Threads of the background continue while the process ends: that is one more kind,
+            // beside the requested number.
             let phase = if in_flight { phase(&end.note, step) } else { "nothing" };
             killed += u64::from(in_flight);
             if !self.judge(&end, phase) {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 /// Homes in the quick, the everyday and the full test.
 const RUNS: [u64; 3] = [4, 12, 300];
-/// Journals of one home: each child but the first goes on from what a cut left.
+/// Journals of one home: each child but the first continues from what a cut left.
 const ROUNDS: u64 = 3;
 /// Cuts in one journal.
 const CUTS: u64 = 8;
@@ -85,7 +85,7 @@ impl Heard {
 }
 
 /// Cuts the power at this moment and judges what is left; gives the home as the cut left it with
-/// the steps that it has, where it is sound. The play can go on either way.
+/// the steps that it has, where it is sound. The play can continue either way.
 fn cut_here(
     played: &Played,
     cut: u64,
@@ -117,7 +117,7 @@ fn cut_here(
     Some((verdict.steps, again))
 }
 
-/// Journals a child on a home and cuts its power; gives a cut that another child may go on from.
+/// Journals a child on a home and cuts its power; gives a cut that another child may continue from.
 fn round(work: &mut Work, random: &mut Random, aside: &Path, tally: &mut Tally) -> Option<()> {
     let story = Story::after(work.seed, work.done);
     let mut played = Played::new(&work.home).unwrap();

@@ -132,7 +132,7 @@ fn table_positions_that_do_not_verify_choose_an_earlier_record() {
     home.tables.lose_last();
     let kv = home.open().unwrap();
     check(&kv, &chain[..4], CommitmentKind::Mpt);
-    // WAL and tables go on from there.
+    // WAL and tables continue from there.
     let next = chain[3].next(99);
     next.commit(&kv, &home.tables, true).unwrap();
     kv.close().unwrap();

@@ -1,4 +1,4 @@
-//! A state as a stream: the same state gives the same bytes, goes into an empty home, and goes on
+//! A state as a stream: the same state gives the same bytes, goes into an empty home, and continues
 //! from there; what is damaged or broken off leaves nothing.
 
 use crate::{
@@ -68,7 +68,7 @@ fn any_height_imports_into_an_empty_home_and_continues() {
             assert_eq!(copy.verify(&mut |_| true).unwrap().findings, [], "{kind} at {height}");
             // The same state gives the same bytes.
             assert_eq!(export(&copy, &chain, height), bytes, "{kind} at {height}");
-            // The chain goes on, and is what it was in the first home.
+            // The chain continues, and is what it was in the first home.
             for block in &chain[(height - BASE + 1) as usize..] {
                 block.commit(&copy, &target.tables, false).unwrap();
                 block.world.check(&copy.at(block.height).unwrap(), block.height).unwrap();

@@ -6,7 +6,7 @@ use hearth_evm::RecordedCase;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 
-/// Settings of a development chain that goes on from a block of another chain.
+/// Settings of a development chain that continues from a block of another chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForkConfig {

@@ -22,7 +22,7 @@ type Reader = Box<dyn FnOnce(Result<Vec<u8>, NodeError>) + Send>;
 #[derive(Default)]
 struct EventState {
     journal: Journal,
-    /// Who waits for the next event, and the number after which.
+    /// Waiters for the next event, each with the number of its last event.
     waiting: Vec<(u64, Reader)>,
     closed: bool,
 }

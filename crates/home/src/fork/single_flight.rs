@@ -18,7 +18,7 @@ struct Flight {
     changed: Condvar,
 }
 
-/// Ends a flight even if its leader panics, so that no thread waits for ever.
+/// Ends a flight even if its leader panics, so that no thread waits forever.
 struct FlightGuard<'a> {
     single_flight: &'a SingleFlight,
     key: Key,

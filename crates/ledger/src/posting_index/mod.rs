@@ -130,8 +130,8 @@ impl Ledger {
     }
 
     /// Removes the address index and builds it again of the capsules that there are. `watch` hears
-    /// of the progress and says whether to go on; `None` where it said no: what is missing then is
-    /// built in the background later.
+    /// of the progress and says whether to continue; `None` where it said no: what is missing then
+    /// is built in the background later.
     ///
     /// # Errors
     /// [`LedgerError::NoAddressIndex`], [`LedgerError::Index`], [`LedgerError::BadIndexRow`].

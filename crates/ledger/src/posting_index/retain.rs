@@ -93,7 +93,7 @@ impl Shared {
 
 impl Merger {
     /// Removes all rows of the index and merges every page again that is due, on this thread.
-    /// `watch` hears of each page and says whether to go on; `None` where it said no: what is
+    /// `watch` hears of each page and says whether to continue; `None` where it said no: what is
     /// missing then is merged in the background.
     pub fn rebuild(
         &self,

@@ -49,7 +49,7 @@ pub struct IndexReport {
 
 impl Ledger {
     /// Compares the address index with the trace capsules, from the first block that it keeps on.
-    /// `watch` hears of each page and says whether to go on; `None` where it said no. A node
+    /// `watch` hears of each page and says whether to continue; `None` where it said no. A node
     /// without the index has nothing to compare.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ fn note<T>(sum: &mut Duration, work: impl FnOnce() -> Fallible<T>) -> Fallible<(
     Ok(())
 }
 
-/// Puts and gets go on while a GiB expires.
+/// Puts and gets continue while a GiB expires.
 fn expire_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
     let name = "stall of gets and puts while 1 GiB expires";
     if !bench.wants(name) {

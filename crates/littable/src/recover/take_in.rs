@@ -45,7 +45,7 @@ pub(super) fn to_open(
     next_sequence: u64,
     synced: u64,
 ) -> Result<OpenSegment, LittError> {
-    // Behind a damaged end that is known to have been durable the segment goes on: nothing is
+    // Behind a damaged end that is known to have been durable the segment continues: nothing is
     // written over.
     let end = match read.footer {
         None if read.garbage => read.file_len,

@@ -39,7 +39,7 @@ pub(super) fn cut_torn(
         let behind = match (read.footer, sequence) {
             (Some(footer), _) => Some(footer.next_sequence),
             (None, Some(first)) => Some(first + groups),
-            // An empty segment goes on where the one before ended.
+            // An empty segment continues where the one before ended.
             (None, None) => expected.map(|(_, next)| next),
         };
         expected = behind.map(|next| (read.segment.index() + 1, next));

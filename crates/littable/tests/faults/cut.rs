@@ -31,7 +31,7 @@ fn groups(table: &Arc<Table>, run: &Run) -> usize {
 }
 
 /// Opens what is left and says how many groups it has; a scrub finds nothing wrong, and writing
-/// goes on.
+/// continues.
 fn left(run: &mut Run, disk: SimDisk) -> usize {
     run.disk = disk;
     let (_store, table) = run.open().unwrap();

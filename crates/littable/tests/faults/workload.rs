@@ -323,8 +323,8 @@ impl Run {
         kept.get(at).map(|group| (*group).clone())
     }
 
-    /// An error is only right where the disk gave one. Reads go on; a table that is read-only has
-    /// to be opened again.
+    /// An error is only right where the disk gave one. Reads continue; a table that is read-only
+    /// has to be opened again.
     fn failed(&mut self, table: &Arc<Table>, error: &LittError) -> After {
         if self.disk.is_dead() {
             return After::Ended;

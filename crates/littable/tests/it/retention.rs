@@ -207,7 +207,7 @@ fn a_cut_into_a_collected_segment_drops_all_behind_it() {
             assert_eq!(table.len(), 10);
             assert_eq!(table.iter(Direction::Forward).unwrap().count(), 10);
         }
-        // It goes on from there, in segments of its own.
+        // It continues from there, in segments of its own.
         (20..45).for_each(|n| numbered(&table, n, 100 + u64::from(n)).unwrap());
         drop(table);
         let table = home.open(ten());

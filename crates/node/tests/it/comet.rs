@@ -229,7 +229,7 @@ impl Comet {
         initial_height: i64,
     ) -> Result<pb::ResponseInitChain, String> {
         let request = init_chain_request(genesis, "hearth-31337", 30_000_000);
-        // Not before the block that the network goes on after.
+        // Not before the block that the network continues after.
         let time = Some(Timestamp { seconds: 1_700_000_010, nanos: 0 });
         call!(self, CONSENSUS, InitChain, pb::RequestInitChain { initial_height, time, ..request })
     }
@@ -309,7 +309,7 @@ impl Comet {
         self.reconnect();
     }
 
-    /// CometBFT ends and comes back; the application goes on.
+    /// CometBFT ends and comes back; the application continues.
     pub fn reconnect(&mut self) {
         self.connections.clear();
         self.connections = connect(&self.home);

@@ -130,7 +130,7 @@ fn the_data_of_cometbft_is_older_than_the_chain() {
     assert_eq!(comet.finalize(&filled(2)).unwrap_err(), "FinalizeBlock of height 2, and the next block is 4");
     let again = comet.init_chain(&genesis(), "hearth-31337", 30_000_000).unwrap_err();
     assert!(again.contains("has blocks up to 3"), "{again}");
-    // Once the chain is rolled back to what CometBFT has, both go on.
+    // Once the chain is rolled back to what CometBFT has, both continue.
     comet.store.truncate(1);
     comet.app_hashes.truncate(1);
     comet.state = 1;

@@ -136,7 +136,7 @@ fn a_branch_that_is_worked_on_and_not_chosen_is_not_told() {
     let (chain, source) = (node.chain().expect("open"), other.chain().expect("open"));
     let foreign = source.head_block().expect("reads").expect("there");
     let own = chain.head().hash;
-    chain.insert_unsettled(foreign.block.clone()).expect("verifies");
+    chain.insert_off_head(foreign.block.clone()).expect("verifies");
     chain.set_head(&own).expect("known");
     assert_eq!(events(&node, began), Vec::<Value>::new());
     chain.set_head(&foreign.hash).expect("known");

@@ -78,7 +78,7 @@ fn the_branch_that_lost_keeps_its_blocks_but_not_its_state() {
     assert_eq!(receipt["blockHash"], json!(lost[2]));
     let spent = ask(&node, "getBalance", json!({ "address": dev_accounts()[1].address })).expect("answers");
     assert_eq!(spent, json!(format!("{:#x}", U256::from(10_000) * U256::from(10).pow(U256::from(18)))));
-    // The dev chain goes on where the head is now.
+    // The dev chain continues where the head is now.
     send(&node, sign(transfer(2), 0)).expect("accepted");
     assert_eq!(ask(&node, "blockNumber", Value::Null).expect("answers"), "0x3");
 }

@@ -142,7 +142,7 @@ fn a_call_gets_the_gas_and_the_time_that_are_allowed() {
     });
     let Some((_home, node)) = slow else { return };
     let began = Instant::now();
-    // JUMPDEST, PUSH1 0, JUMP: for ever.
+    // JUMPDEST, PUSH1 0, JUMP: forever.
     let error = run(&node, "0x5b600056", None).expect_err("never ends");
     assert!(error.to_string().contains("timeout = 0.05s"), "{error}");
     assert!(began.elapsed().as_millis() >= 50);

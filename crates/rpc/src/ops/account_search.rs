@@ -192,7 +192,7 @@ impl Search<'_> {
         };
         Err(NodeError::LimitExceeded {
             message: format!(
-                "none of {looked_at} blocks that may have a transaction of the account has one, and no more are searched at once (evm.max_trace_filter_blocks, evm.trace_timeout): go on with {method} of block {block}"
+                "none of {looked_at} blocks that may have a transaction of the account has one, and no more are searched at once (evm.max_trace_filter_blocks, evm.trace_timeout): continue with {method} of block {block}"
             ),
         })
     }

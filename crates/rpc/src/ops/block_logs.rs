@@ -1,4 +1,4 @@
-//! The logs of one block, as those who follow the chain get them.
+//! The logs of one block, as filters and subscriptions return them.
 
 use super::{Answer, headers::has_logs, logs::may_match};
 use crate::{

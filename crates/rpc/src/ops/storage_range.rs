@@ -5,7 +5,7 @@ use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_home::{BlockNumber, BlockRef, JsonWriter};
 use hearth_traces::{CallSite, Traces};
 
-/// Most slots of one answer; `nextKey` goes on behind them.
+/// Most slots of one answer; `nextKey` continues behind them.
 pub const MAX_SLOTS: usize = 10_000;
 
 /// The request.

@@ -126,7 +126,7 @@ pub(super) fn whole_blocks(
     batch.finish(home, range, next)
 }
 
-/// Refuses to go on once the node closes.
+/// Refuses to continue once the node closes.
 pub(super) fn stopped(home: &Home) -> Result<(), NodeError> {
     if home.stopping().load(Ordering::Relaxed) { Err(NodeError::Closed) } else { Ok(()) }
 }

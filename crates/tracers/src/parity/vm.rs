@@ -46,7 +46,7 @@ struct OpenCall {
     has_code: bool,
     /// Whether an instruction of it was written.
     has_ops: bool,
-    /// The instruction that called, until its frame goes on.
+    /// The instruction that called, until its frame continues.
     calling: Option<Effects>,
     /// What that called is not written yet.
     awaits_sub: bool,

@@ -1,4 +1,4 @@
-//! The channel of one script: what goes out waits here, what comes in is read while it does.
+//! The channel of one script: outgoing data waits here, and incoming data is read meanwhile.
 
 use super::host::{ScriptGone, ScriptSession, ScriptVerdict};
 use super::message::{HostMessage, put, put_answer, said, to};
@@ -19,7 +19,7 @@ pub(super) enum Stop {
     Script(String),
     /// It reached for what was not recorded.
     Needs(super::fields::Fields),
-    /// It cannot go on, or may not.
+    /// It cannot continue, or may not.
     Error(TraceError, ScriptVerdict),
 }
 

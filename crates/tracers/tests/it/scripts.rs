@@ -149,7 +149,7 @@ fn changes_of_state_come_before_the_step_that_sees_them() {
     assert_eq!(of(two, SLOT), [(11, 6)]);
     let exits: Vec<(u32, u8)> =
         got.events.iter().filter(|event| event.1 == EXIT).map(|(at, _, payload)| (*at, payload[0])).collect();
-    // The callee's effects are undone with it; the caller goes on.
+    // The callee's effects are undone with it; the caller continues.
     assert_eq!(exits, [(14, 1 | 2), (15, 0)]);
     let sender = of(SENDER, ACCOUNT);
     assert_eq!(sender[0].0, 0, "gas is bought and the nonce raised before the first step");

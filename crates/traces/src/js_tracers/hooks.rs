@@ -329,7 +329,7 @@ mod tests {
         while session.write(&chunk).unwrap() > 0 {}
         let waiting = link.clone();
         let hooks = std::thread::spawn(move || (waiting.wait(1 << 4 | 1 << 5), taken(&waiting)));
-        // Blocked hooks lift the bound: else neither would go on.
+        // Blocked hooks lift the bound: else neither would continue.
         let answer = [chunk.clone(), message(4, b"state")].concat();
         while session.write(&answer).unwrap() == 0 {
             session.wait(true, Duration::from_secs(1));

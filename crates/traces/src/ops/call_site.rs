@@ -205,7 +205,7 @@ impl<'a> CallReplay<'a> {
         overrides.map_or(Ok(()), |overrides| self.session.override_state(overrides).map_err(NodeError::from))
     }
 
-    /// Goes on in a block of its own.
+    /// Continues in a block of its own.
     ///
     /// # Errors
     /// Overrides that cannot be taken.

@@ -15,7 +15,7 @@ export const devTime: readonly Method[] = [
   ),
   ...named(
     'evm_setNextBlockTimestamp anvil_setNextBlockTimestamp',
-    'Sets the time of the next block, in seconds; the clock goes on from there.',
+    'Sets the time of the next block, in seconds; the clock continues from there.',
     [required('timestamp', number64)],
     ({ core }, timestamp) => core.request('setNextBlockTimestamp', { timestamp }),
   ),

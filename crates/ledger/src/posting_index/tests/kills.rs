@@ -61,7 +61,7 @@ fn assert_complete(chain: &Chain, kill: u64) {
         let up = chain.up(&[&[one]], first, chain.head()).unwrap();
         let mut down = chain.down(&one, chain.head(), first).unwrap();
         down.reverse();
-        // Both are exact where pages are merged; merging goes on in the background between them.
+        // Both are exact where pages are merged; merging continues in the background between them.
         for (found, direction) in [(up, "up"), (down, "down")] {
             let left_out = expected.iter().find(|height| found.binary_search(height).is_err());
             assert_eq!(left_out, None, "account {n}, {direction}, after kill {kill}");

@@ -179,7 +179,7 @@ fn pages_are_merged_in_the_background_and_found_on_opening() {
 }
 
 /// A rare address leads, and the list of a topic that most pages have is read at its pages alone:
-/// pages that have no row of the topic, some in a row, must not end the search or hide what comes
+/// pages that have no row of the topic, some in a row, must not end the search or hide what follows
 /// behind.
 #[test]
 fn a_dense_list_is_asked_page_by_page() {

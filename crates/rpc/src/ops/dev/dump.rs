@@ -108,7 +108,7 @@ pub(super) fn dump(site: &Site<'_>) -> Answer {
         let address = hex::encode_prefixed(address);
         write!(out, "{comma}\"{address}\":{text}").map_err(|error| failed(&error))?;
     }
-    // Anvil looks for the block of the number that it is to go on from.
+    // Anvil looks for the block of the number that it is to continue from.
     let best = serde_json::json!({ "header": header, "transactions": [], "ommers": [], "withdrawals": null });
     let end = format!(
         "}},\"best_block_number\":{},\"blocks\":[{best}],\"transactions\":[],\"historical_states\":null}}",
