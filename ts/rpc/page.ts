@@ -7,8 +7,6 @@ import { TYPES, typeOf } from './param-types.ts'
 import { errorsOf, resultOf } from './result-types.ts'
 import { METHODS, namespaceOf } from './table.ts'
 
-const COSTS = { read: 'short', heavy: 'heavy', write: 'in order' } as const
-
 /** A method that has no transport but the provider of a node in a script. */
 interface ProviderMethod {
   readonly name: string
@@ -60,12 +58,7 @@ function section(method: Method, example: Example | undefined): string[] {
     lines.push('')
   }
   const errors = errorsOf(name)
-  lines.push(
-    `- Result: ${resultOf(name) ?? ''}`,
-    `- Weight: ${COSTS[cost]}`,
-    ...(errors.length > 0 ? [`- Errors: ${errors.join('; ')}`] : []),
-    '',
-  )
+  lines.push(`- Result: ${resultOf(name) ?? ''}`, `- Cost: ${cost}`, ...(errors.length > 0 ? [`- Errors: ${errors.join('; ')}`] : []), '')
   if (example === undefined) return lines
   const { method: called, params: values, notification, ...response } = example
   const answer = response.error === undefined ? response.result : { error: response.error }
@@ -82,8 +75,9 @@ export function rpcPage(providerMethods: readonly ProviderMethod[] = [], example
     '# JSON-RPC',
     '',
     'Generated from `ts/rpc/table.ts` by `npm run docs`. Served over HTTP (POST at `/`) and WebSocket, in the',
-    'namespaces that `evm.namespaces` lists. A parameter with `?` may be absent or null. Heavy methods run on a thread pool of their own and are',
-    'refused when too many wait; methods in order keep their place within a batch.',
+    'namespaces that `evm.namespaces` lists. A parameter with `?` may be absent or null. The cost of a',
+    'method is `read` (a short read), `heavy` (executes or searches, on a thread pool that refuses requests when too many wait) or `write`',
+    '(changes the node; executed in order within a batch).',
     '',
     'Every method may return -32602 (a parameter is missing or invalid), -32601 (the method or its namespace is not served), -32000 while the',
     'node starts, and -32603 (a defect of the node); heavy methods -32005 (busy). [errors.md](errors.md) has every code and kind.',
@@ -99,11 +93,11 @@ export function rpcPage(providerMethods: readonly ProviderMethod[] = [], example
     '',
     '## Overview',
     '',
-    '| method | parameters | weight | what it does |',
+    '| method | parameters | cost | what it does |',
     '|---|---|---|---|',
   ]
   for (const { name, params, cost, doc } of METHODS) {
-    lines.push(`| \`${name}\` | ${listOf(params)} | ${COSTS[cost]} | ${cell(doc)} |`)
+    lines.push(`| \`${name}\` | ${listOf(params)} | ${cost} | ${cell(doc)} |`)
   }
   const found = new Map(examples.toReversed().map((example) => [example.method, example]))
   for (const namespace of new Set(METHODS.map(({ name }) => namespaceOf(name)))) {

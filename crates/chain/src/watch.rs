@@ -28,14 +28,14 @@ pub trait ChainWatcher: Send + Sync {
     /// A block was committed at this height; with its capsule, where it has one.
     fn committed(&self, _height: Height, _hash: B256, _capsule: Option<&Arc<TraceCapsule>>) {}
 
-    /// The blocks above a height were taken back.
+    /// The blocks above a height were unwound.
     fn unwound(&self, _to: Height) {}
 
     /// The chosen head moved: `removed` left the chain, the last block first; `added` joined it,
     /// the first one first. Work on a branch that is not chosen is not reported.
     fn head_moved(&self, _removed: &[BlockNumHash], _added: &[AddedBlock]) {}
 
-    /// The chosen head moved, and which blocks left or joined could not be read.
+    /// The canonical head moved, but the removed and added blocks could not be read.
     fn head_lost(&self) {}
 }
 

@@ -10,27 +10,27 @@ use hearth_evm::MAX_EXTRA_DATA;
 use hearth_primitives::{Block, Header, Transaction};
 use serde::Deserialize;
 
-/// A block as consensus clients send it.
+/// An execution payload as consensus clients send it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionPayload {
     /// Hash of the parent.
     pub parent_hash: B256,
-    /// Who gets the tips.
+    /// Fee recipient.
     pub fee_recipient: Address,
     /// State root after the block.
     pub state_root: B256,
-    /// Root of its receipts.
+    /// Receipts root.
     pub receipts_root: B256,
-    /// Bloom of its logs.
+    /// Logs bloom.
     pub logs_bloom: Bloom,
-    /// Its randomness.
+    /// `prevRandao`.
     pub prev_randao: B256,
-    /// Its height.
+    /// Block number.
     pub block_number: U64,
-    /// Its gas limit.
+    /// Gas limit.
     pub gas_limit: U64,
-    /// Gas that it uses.
+    /// Gas used.
     pub gas_used: U64,
     /// In seconds.
     pub timestamp: U64,

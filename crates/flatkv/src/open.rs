@@ -41,14 +41,14 @@ use std::{
     },
 };
 
-/// Format of the store that this version writes.
+/// Format version of the store that this version writes.
 const FORMAT: u32 = 2;
 /// Blocks replayed in one batch, for which the trie is brought up to date once.
 const REPLAY_BLOCKS: usize = 4096;
 /// Bytes of WAL replayed in one batch, but for a block that is larger.
 const REPLAY_BYTES: u64 = 8 << 20;
 
-/// The lock file in the state's folder.
+/// Name of the lock file in the folder of the state store.
 pub const LOCK_FILE: &str = "hearth.lock";
 pub(crate) const ROCKS_DIR: &str = "db";
 
@@ -156,7 +156,7 @@ pub(crate) fn open(
     })
 }
 
-/// Opens RocksDB; where it refuses, once more without the torn tail of its list of files.
+/// Opens RocksDB. If that fails, removes the torn tail of the MANIFEST and tries again.
 fn open_database(options: &Options) -> Result<Db, FlatKvError> {
     let dir = options.dir.join(ROCKS_DIR);
     manifest::go_back_to_what_is_there(&*options.disk, &dir)?;
@@ -166,7 +166,7 @@ fn open_database(options: &Options) -> Result<Db, FlatKvError> {
     }
 }
 
-/// The snapshots that are there, after what a crash left half-made is gone.
+/// Removes snapshots that a crash left incomplete, and lists the others.
 fn snapshots(options: &Options, scan: &WalScan) -> Result<Snapshots, FlatKvError> {
     let dir = options.dir.join(SNAPSHOTS_DIR);
     snapshot::remove_unfinished(&*options.disk, &dir)?;

@@ -1,8 +1,8 @@
-//! Operator rollback: the head is taken back for good, while no node has the home open.
+//! Operator rollback: moves the head back permanently, while no node has the data directory open.
 //!
-//! From retained history it is an unwind; below it, a database is made from a snapshot and the WAL,
-//! and takes the place of the one there is. Either way an intent is noted first, and an opening
-//! finishes what a crash broke off.
+//! Within the retained history, the blocks are unwound. Below it, a new database is built from a
+//! snapshot and the WAL and replaces the current one. In both cases an intent file is written
+//! first, and the next opening finishes an interrupted rollback.
 
 use crate::{
     CommitmentKind, FlatKv, FlatKvError, Head, JoinedTables, Options, Snapshot,
@@ -20,12 +20,13 @@ use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::Height;
 use std::sync::Arc;
 
-/// How a store can be taken back to a height.
+/// The method of a rollback to a height.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RollbackSource {
-    /// The height is retained: its changes are taken back.
+    /// The height is retained: the blocks above it are unwound.
     History,
-    /// The height is below what is retained: this snapshot is brought there.
+    /// The height is below the retained history: the WAL is replayed on this snapshot up to the
+    /// height.
     Snapshot(Snapshot),
 }
 
@@ -57,7 +58,7 @@ impl FlatKv {
         })
     }
 
-    /// Takes the head back to a retained height, with an intent noted before.
+    /// Unwinds to a retained height, after writing an intent file.
     fn roll_back(&self, options: &Options, to: Height) -> Result<Head, FlatKvError> {
         let hash = crate::unwind::block_changes(&self.core.db, to)?.hash;
         Intent::Rollback { to, hash }.write(options)?;

@@ -1,8 +1,8 @@
-//! Positions: where a shard's data ends, whether a record ends there, and going back to it.
+//! Positions of a shard: the end of its data, verification of a position, and truncation to it.
 //!
-//! A cut is noted in the table's state before anything is dropped, and the note goes when all is.
-//! In between, files are in no order that could be distinguished from damage: a file that is cut
-//! off may lose bytes of its last page and keep its size.
+//! A truncation is recorded in the state file of the table before any data is removed, and the
+//! record is cleared afterwards. In between, the files cannot be distinguished from damaged ones: a
+//! crash during a truncation may lose bytes of the last page and keep the size of the file.
 
 use crate::LittError;
 use crate::ctx::Ctx;

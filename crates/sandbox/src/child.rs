@@ -1,4 +1,4 @@
-//! Starting a child that can do no more than it must.
+//! Starts confined child processes.
 
 use crate::channel::{CONFINED, Channel, Message};
 use crate::spawn::{Process, spawn};
@@ -18,7 +18,7 @@ pub struct Program {
     pub args: Vec<String>,
 }
 
-/// A child that runs.
+/// A running child process.
 #[derive(Debug)]
 pub(crate) struct Child {
     /// Its number in the pool.

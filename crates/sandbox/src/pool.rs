@@ -1,4 +1,4 @@
-//! The pool: a bound of children, and who has them.
+//! The pool of child processes, and their leases.
 
 use crate::child::{Child, ChildFlags, Program};
 use crate::error::{ANSWER_GRACE, WATCH_PERIOD};
@@ -15,18 +15,18 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// How a pool is.
+/// Options of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What its children run.
+    /// The program of the child processes.
     pub program: Program,
-    /// Children at the same time; at least 1.
+    /// Maximum number of child processes; at least 1.
     pub workers: usize,
-    /// Requests that may wait for one.
+    /// Maximum number of waiting requests.
     pub queue: usize,
     /// Memory that a script may take, in bytes; what the process itself takes comes on top.
     pub memory_bytes: u64,
-    /// Longest message of a child, in bytes.
+    /// Maximum size of a message of a child, in bytes.
     pub output_bytes: u64,
     /// Layers of confinement to try for. [`Layers::ALL`], but in tests of what holds without one.
     pub layers: Layers,

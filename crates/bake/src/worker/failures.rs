@@ -11,7 +11,7 @@ use std::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is tried again after this time.
-    Again(Duration),
+    RetryAfter(Duration),
     /// It failed too often: it is not tried again until the next start.
     GivenUp,
 }
@@ -49,7 +49,7 @@ impl Failures {
         if let Some(due) = due {
             self.due.insert((due, height));
         }
-        again.map_or(Verdict::GivenUp, Verdict::Again)
+        again.map_or(Verdict::GivenUp, Verdict::RetryAfter)
     }
 
     /// Takes a height whose time has come; it stays known as one that failed.
@@ -99,7 +99,7 @@ mod tests {
         let mut failures = Failures::new(MINUTE);
         let mut now = Instant::now();
         let mut waits = Vec::new();
-        while let Verdict::Again(after) = failures.add(7, now) {
+        while let Verdict::RetryAfter(after) = failures.add(7, now) {
             assert_eq!(failures.take_due(now + after - Duration::from_millis(1)), None);
             assert_eq!(failures.next_due(), Some(now + after));
             now += after;
@@ -131,9 +131,9 @@ mod tests {
         let mut failures = Failures::new(MINUTE);
         let now = Instant::now();
         for height in 0..MAX_FAILED_HEIGHTS as u64 {
-            assert_eq!(failures.add(height, now), Verdict::Again(MINUTE));
+            assert_eq!(failures.add(height, now), Verdict::RetryAfter(MINUTE));
         }
         assert_eq!(failures.add(u64::MAX, now), Verdict::GivenUp);
-        assert_eq!(failures.add(3, now), Verdict::Again(2 * MINUTE));
+        assert_eq!(failures.add(3, now), Verdict::RetryAfter(2 * MINUTE));
     }
 }

@@ -258,7 +258,7 @@ impl Shared {
                 self.metrics.given_up.add(1);
                 (self.notice)(Notice::GivenUp { height, reason });
             }
-            FollowUp::Failed(Verdict::Again(after)) => {
+            FollowUp::Failed(Verdict::RetryAfter(after)) => {
                 (self.notice)(Notice::Failed { height, reason, again_after: Some(after) });
             }
             FollowUp::Nothing if was_stalled && matches!(outcome, Outcome::Baked(_) | Outcome::Known) => {

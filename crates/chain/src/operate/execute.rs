@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Executes the ledger of a data directory again, from its genesis.
-pub(crate) struct Again {
+pub(crate) struct LedgerReplay {
     pub(crate) paths: HomePaths,
     pub(crate) file: ChainFile,
     pub(crate) tables: Arc<LedgerTables>,
 }
 
-impl Again {
+impl LedgerReplay {
     /// Whether the home can be made from its ledger: it begins at a genesis that it has.
     pub(crate) fn is_possible(&self) -> bool {
         let from_genesis = self.file.base == 0 && self.file.rules == RulesFrom::Genesis;
@@ -53,7 +53,7 @@ impl Again {
     }
 }
 
-impl Executor for Again {
+impl Executor for LedgerReplay {
     fn execute(&mut self, store: &Arc<FlatKv>, last: Option<Head>) -> Result<(), FlatKvError> {
         self.run(store, last).map_err(|error| match error {
             ChainError::Store(error) => error,

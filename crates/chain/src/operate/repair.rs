@@ -1,6 +1,6 @@
 //! Repair of a home: its state, the records of its ledger, its trace capsules.
 
-use super::{CapsuleRepair, LedgerRepair, described, execute::Again, state_options};
+use super::{CapsuleRepair, LedgerRepair, described, execute::LedgerReplay, state_options};
 use crate::{Chain, ChainError, ChainOptions};
 use hearth_flatkv::{Executor, JoinedTables, ProgressFn, Repair, RepairReport};
 use hearth_ledger::Ledger;
@@ -72,7 +72,7 @@ fn repair_state(
     let kv = state_options(&paths, &file, options);
     let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
     let joined: Arc<dyn JoinedTables> = tables.clone();
-    let mut again = Again { paths, file, tables };
+    let mut again = LedgerReplay { paths, file, tables };
     let executor = again.is_possible().then_some(&mut again as &mut dyn Executor);
     Ok(Repair { options: &kv, tables: &joined, accept_loss, executor }.run(watch)?)
 }

@@ -35,7 +35,7 @@ pub(super) enum Phase {
     /// There is no answer.
     Failed(TraceError),
     /// The transaction is to be executed once more, with more fields.
-    Again,
+    Rerun,
 }
 
 /// A frame that is open, as far as steps are concerned.
@@ -147,7 +147,7 @@ impl ScriptTracer {
     /// Forgets the last transaction and begins the next.
     pub(super) fn start(&mut self, tx: &TxContext) {
         self.abandon(ScriptVerdict::Unwanted);
-        let again = matches!(self.phase, Phase::Again);
+        let again = matches!(self.phase, Phase::Rerun);
         self.phase = Phase::Idle;
         self.reset(tx);
         if let Err(stop) = self.send_begin(tx, again) {
@@ -214,7 +214,7 @@ impl ScriptTracer {
                     let text = "the JavaScript tracer requests what it was given".to_owned();
                     Phase::Failed(TraceError::Script(text))
                 } else {
-                    Phase::Again
+                    Phase::Rerun
                 }
             }
             Stop::Error(error, verdict) => {
@@ -234,14 +234,14 @@ impl ScriptTracer {
 
     /// Whether the transaction is to be executed once more.
     pub(super) fn is_rerun(&self) -> bool {
-        matches!(self.phase, Phase::Again)
+        matches!(self.phase, Phase::Rerun)
     }
 
     /// Why there is no result, where that is known.
     pub(super) fn why_none(&self) -> Option<TraceError> {
         match &self.phase {
             Phase::Failed(error) => Some(error.clone()),
-            Phase::Again => Some(TraceError::Replay("the transaction is executed once more".to_owned())),
+            Phase::Rerun => Some(TraceError::Replay("the transaction is executed once more".to_owned())),
             Phase::Running => self.time.as_ref()?.over().map(|(error, _)| error),
             _ => None,
         }
