@@ -51,7 +51,7 @@ export declare class NativeLittable {
   tableNames(): Promise<Buffer>
   /** Removes a table that is not open. */
   dropTable(name: string): Promise<Buffer>
-  /** Makes durable what was put into any table. */
+  /** Makes all writes to all tables durable. */
   flush(): Promise<Buffer>
   /** The values of the store's instruments: `[{"name":…,"series":[…]}]`. */
   metricsSnapshot(): string

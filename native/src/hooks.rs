@@ -86,7 +86,7 @@ impl NativeHooks {
 
     /// Says something to the execution.
     #[napi(catch_unwind)]
-    pub fn send_to_execution(&self, kind: u8, payload: BufferSlice<'_>) {
+    pub fn say(&self, kind: u8, payload: BufferSlice<'_>) {
         if let Some(link) = &self.link {
             link.send_to_execution(kind, payload.to_vec());
         }

@@ -48,21 +48,21 @@ impl NativeOrigin {
     /// Wraps a function, which is called on the thread of this environment and does not keep the
     /// process alive.
     #[napi(constructor, catch_unwind, ts_args_type = "fetch: (request: string) => void")]
-    pub fn new(ask: Function) -> Self {
+    pub fn new(fetch: Function) -> Self {
         let (next, waiting, answered) = Default::default();
-        Self { fetcher: Arc::new(Caller { function: ask, next, waiting, answered }) }
+        Self { fetcher: Arc::new(Caller { function: fetch, next, waiting, answered }) }
     }
 
     /// The results of a request, as a JSON array. Dropped if the request is no longer waiting.
     #[napi(catch_unwind)]
     pub fn answer(&self, id: u32, results: String) {
-        self.fetcher.deferred(id, Ok(results));
+        self.fetcher.complete(id, Ok(results));
     }
 
     /// Why a request has no answer.
     #[napi(catch_unwind)]
     pub fn fail(&self, id: u32, why: String) {
-        self.fetcher.deferred(id, Err(why));
+        self.fetcher.complete(id, Err(why));
     }
 }
 
@@ -74,7 +74,7 @@ impl NativeOrigin {
 }
 
 impl Caller {
-    fn deferred(&self, id: u32, answer: Result<String, String>) {
+    fn complete(&self, id: u32, answer: Result<String, String>) {
         if let Some(slot) = self.waiting.lock().get_mut(&id) {
             *slot = Some(answer);
         }

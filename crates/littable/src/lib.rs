@@ -14,8 +14,8 @@
 //! - [`Table::flush`] covers every put that returned before it was called, from any thread.
 //!   [`Table::drain`] is enough for what only has to survive the process.
 //! - A sync that failed is never tried again: the table is read-only until it is opened again. A
-//! full disk is no failure of that kind: reads continue, and puts succeed again when there is
-//! space.
+//!   full disk is no failure of that kind: reads continue, and puts succeed again when there is
+//!   space.
 //! - Wrong bytes are an error ([`LittError::Corrupt`]) that names file and offset, never an answer.
 //! - Names of files are durable before anything is written to them; floors before anything is
 //!   unlinked.

@@ -3,12 +3,12 @@
 //! - A child is a program that speaks over one stream socket, its file descriptor 3, in framed
 //!   messages ([`Message`]). What the messages mean is the business of the holder of the lease.
 //! - It is started with an empty environment, nothing but that descriptor, the lowest priority and
-//! tight limits, and it dies with this process, however that ends ([`Program`]). It has namespaces
-//! of its own and no rights; once it is loaded it gives up files, sockets and most system calls
-//! ([`confine()`]). What of that the system refused is reported ([`Layers`]). - A [`Pool`] has a
-//! fixed number of them. A request for a child waits in a bounded queue in which clients take
-//! turns, and within a client its scripts. A [`Lease`] that is not given back clean is killed and
-//! replaced.
+//!   tight limits, and it dies with this process, however that ends ([`Program`]). It has
+//!   namespaces of its own and no rights; once it is loaded it gives up files, sockets and most
+//!   system calls ([`confine()`]). Layers that the system refused are reported ([`Layers`]).
+//! - A [`Pool`] has a fixed number of them. A request for a child waits in a bounded queue in which
+//!   clients take turns, and within a client its scripts. A [`Lease`] that is not returned clean
+//!   is killed and replaced.
 //! - One thread, the keeper, starts and reaps the children, watches their memory and refuses
 //!   requests that waited too long.
 //!

@@ -31,7 +31,7 @@ fn run(home: &Path, work: Value) -> Result<Value, Box<JobError>> {
     job.as_object_mut().expect("an object").extend(work.as_object().expect("an object").clone());
     let done = Job::from_json(&job.to_string()).and_then(|job| job.run(&JobControl::default()));
     match done.map_err(Box::new)? {
-        JobOutput::Db(report) | JobOutput::Asked(report) => Ok(report),
+        JobOutput::Db(report) | JobOutput::NodeReport(report) => Ok(report),
         other => panic!("{other:?}"),
     }
 }
@@ -87,7 +87,7 @@ fn a_home_without_a_reader_is_in_use() {
     let chain = Chain::open(home.path(), &ChainOptions::default()).expect("opens");
     for work in [
         json!({ "job": "db", "task": "snapshot" }),
-        json!({ "job": "ask", "ask": { "do": "import", "files": [] } }),
+        json!({ "job": "nodeCommand", "command": { "do": "import", "files": [] } }),
     ] {
         let refused = run(home.path(), work).expect_err("nobody reads requests");
         assert_eq!(refused.kind(), "home_in_use");
@@ -127,7 +127,7 @@ fn requests_that_do_not_read_are_refused() {
 fn an_import_into_a_development_chain_is_refused() {
     let home = tempfile::tempdir().expect("a folder");
     let node = Node::open(config(home.path(), Mode::Dev)).expect("opens");
-    let import = json!({ "job": "ask", "ask": { "do": "import", "files": ["/none"] } });
+    let import = json!({ "job": "nodeCommand", "command": { "do": "import", "files": ["/none"] } });
     let refused = run(home.path(), import).expect_err("it makes its own blocks");
     assert_eq!(refused.kind(), "unsupported");
     assert!(refused.to_string().contains("stop it, import, and start it again"), "{refused}");
@@ -139,7 +139,7 @@ fn a_file_that_the_node_cannot_read_is_named() {
     let home = home();
     let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
     let file = home.path().join("none.rlp");
-    let import = json!({ "job": "ask", "ask": { "do": "import", "files": [file] } });
+    let import = json!({ "job": "nodeCommand", "command": { "do": "import", "files": [file] } });
     let failed = run(home.path(), import).expect_err("there is no such file");
     assert_eq!(failed.kind(), "io");
     let wanted = format!("{}: No such file", file.display());
