@@ -156,7 +156,7 @@ mod tests {
     use alloy_primitives::B256;
     use std::sync::{Arc, mpsc};
 
-    /// A thread that follows and says which moves it got; it goes on when it may.
+    /// A thread that follows and says which moves it got; it continues when it may.
     fn follower(
         follow: &Arc<Follow>,
     ) -> (mpsc::Receiver<Vec<BlockNumHash>>, mpsc::Sender<()>, std::thread::JoinHandle<()>) {
