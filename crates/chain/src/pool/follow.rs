@@ -24,7 +24,7 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
-struct State {
+struct FollowState {
     /// Blocks that left the chain: of each move the oldest one first, so that nonces follow each
     /// other.
     removed: Vec<BlockNumHash>,
@@ -38,7 +38,7 @@ struct State {
     closed: bool,
 }
 
-impl State {
+impl FollowState {
     fn is_behind(&self) -> bool {
         self.moves != self.followed
     }
@@ -47,9 +47,9 @@ impl State {
 /// Moves of the head that the pool has not followed yet.
 #[derive(Debug, Default)]
 pub(super) struct Follow {
-    /// [`State::is_behind`], for callers that need not wait.
+    /// [`FollowState::is_behind`], for callers that need not wait.
     behind: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<FollowState>,
     /// The head moved, a caller waits, or the thread is to end.
     changed: Condvar,
     /// The pool has followed.
@@ -59,7 +59,7 @@ pub(super) struct Follow {
 /// A part of the work of the thread: all moves up to `number`.
 pub(super) struct Moves {
     number: u64,
-    /// Blocks that left the chain, see [`State::removed`].
+    /// Blocks that left the chain, see [`FollowState::removed`].
     pub removed: Vec<BlockNumHash>,
 }
 
