@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { invalidRequest, parseError, type RpcError } from './errors.ts'
 import { NESTING_MAX, type RequestLimits, type Scanned, Scanner } from './scan.ts'
+import { readTracedRequest } from './traced-request.ts'
 
 /** A request that can be served. */
 export interface Call {
@@ -102,6 +103,8 @@ function parsed(text: string): unknown {
 export function parseMessage(text: string, limits: RequestLimits): Message {
   let value: unknown
   if (text.length <= SHALLOW_MAX) {
+    const traced = readTracedRequest(text)
+    if (traced !== undefined) return { batch: false, calls: [traced] }
     value = parsed(text)
     const simple = simpleId(text, value)
     if (simple !== undefined) return { batch: false, calls: [toCall(value, simple)] }

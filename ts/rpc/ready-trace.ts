@@ -4,11 +4,11 @@ import type { Core, NamedTrace, OpenOptions, ReadyTrace } from '../core/port.ts'
 import { mayTrace, type TraceRules } from './codec/index.ts'
 
 /** What the core calls the ways to name a trace. */
-const TRACE_OF: Readonly<Record<string, NamedTrace['of']>> = {
-  debug_traceTransaction: 'transaction',
-  debug_traceBlockByNumber: 'blockByNumber',
-  debug_traceBlockByHash: 'blockByHash',
-}
+const TRACE_OF: ReadonlyMap<string, NamedTrace['of']> = new Map([
+  ['debug_traceTransaction', 'transaction'],
+  ['debug_traceBlockByNumber', 'blockByNumber'],
+  ['debug_traceBlockByHash', 'blockByHash'],
+])
 
 /** Longest head of an answer, in UTF-16 units: an id may be as long as its client likes. */
 const HEAD_MAX = 512
@@ -34,7 +34,7 @@ function tracerOf(config: unknown): string | undefined {
  * any other request.
  */
 export function namedTrace(method: string, params: unknown): NamedTrace | undefined {
-  const of = TRACE_OF[method]
+  const of = TRACE_OF.get(method)
   if (of === undefined || !Array.isArray(params) || params.length !== 2) return undefined
   const named: unknown = params[0]
   if (typeof named !== 'string' || !(of === 'blockByNumber' ? HEIGHT : HASH).test(named)) return undefined
@@ -53,9 +53,16 @@ export type FindReady = (method: string, params: unknown, options: OpenOptions) 
 export function readyTraces(core: Core, rules: TraceRules, report: (e: unknown) => void): FindReady | undefined {
   const { readyTrace } = core
   if (readyTrace === undefined) return undefined
+  // Most requests name the tracer of the request before.
+  let last = ''
+  let isLastServed = mayTrace(last, rules)
+  const isServed = (tracer: string): boolean => {
+    if (tracer !== last) [last, isLastServed] = [tracer, mayTrace(tracer, rules)]
+    return isLastServed
+  }
   return (method, params, options) => {
     const named = options.head.length > HEAD_MAX ? undefined : namedTrace(method, params)
-    if (named === undefined || !mayTrace(named.tracer, rules)) return undefined
+    if (named === undefined || !isServed(named.tracer)) return undefined
     try {
       return readyTrace(named, options)
     } catch (e) {

@@ -276,7 +276,7 @@ const names = new Set(METHODS.map((m) => m.name))
  * Whether a name is of the namespace `chain`, whatever its case: what is not known there is not
  * enabled.
  */
-export const isLegacy = (name: string): boolean => /^chain_/i.test(name)
+export const isLegacy = (name: string): boolean => (name.charCodeAt(0) | 0x20) === 0x63 && /^chain_/i.test(name)
 
 /** Whether a name is in the table, served or not. */
 export const isMethod = (name: string): boolean => names.has(name)
