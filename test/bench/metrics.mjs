@@ -114,7 +114,7 @@ async function scrapeRows(home) {
   const core = await openNode(nodeConfig(home, 'dev', resolveSettings({}).settings))
   try {
     const source = { catalog: metricsCatalog(), snapshot: () => core.metricsSnapshot() }
-    const metrics = createMetrics(source, { legacy: true, mode: 'start', endpoints })
+    const metrics = createMetrics(source, { legacy: true, mode: 'start', version: '0', otlp: false, report: () => undefined, endpoints })
     for (let endpoint = 0; endpoint < ENDPOINTS; endpoint++) for (let i = 0; i < 50; i++) metrics.request(endpoint, 0, 0, 0, i)
     const rows = []
     for (const accept of ['text/plain', 'application/openmetrics-text']) {

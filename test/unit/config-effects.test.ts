@@ -106,6 +106,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'metrics.host': 'metrics-scrape.test.ts',
   'metrics.port': 'metrics-scrape.test.ts',
   'metrics.legacy': 'metrics-scrape.test.ts',
+  'metrics.otlp': 'metrics-otlp.test.ts',
 }
 
 const opened: Server[] = []

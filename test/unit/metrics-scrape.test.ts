@@ -12,8 +12,10 @@ import { moved, parseScrape, type Scrape, samplesOf } from './scrape.ts'
 
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 
+const PROGRAM = { version: '1.2.3', otlp: false, report: () => undefined }
+
 const make = (native: FakeNative = fakeNative(), legacy = true): Metrics =>
-  createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy, mode: 'start' })
+  createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy, mode: 'start', ...PROGRAM })
 const text = async (metrics: Metrics, accept?: string): Promise<string> => new TextDecoder().decode((await metrics.scrape(accept)).body)
 const page = async (metrics: Metrics): Promise<Scrape> => parseScrape(await text(metrics), 'prometheus')
 
@@ -113,7 +115,7 @@ describe('what the alerts need', () => {
 
   it.each(['start', 'dev'] as const)('says that the mode is %s', async (mode) => {
     const native = fakeNative()
-    const metrics = createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy: false, mode })
+    const metrics = createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy: false, mode, ...PROGRAM })
     const modes = [...((await page(metrics)).get('node_mode')?.samples ?? [])]
     expect(modes).toEqual(['start', 'dev'].map((each) => [`node_mode{mode="${each}"}`, each === mode ? 1 : 0]))
   })
@@ -198,7 +200,7 @@ describe('a later scrape', () => {
 
   it('fails where the core measures what it did not declare', async () => {
     const native = fakeNative()
-    const metrics = createMetrics({ catalog: '[]', snapshot: () => native.snapshot() }, { legacy: true, mode: 'start' })
+    const metrics = createMetrics({ catalog: '[]', snapshot: () => native.snapshot() }, { legacy: true, mode: 'start', ...PROGRAM })
     await expect(metrics.scrape(undefined)).rejects.toThrow('core_latency, which is not in its table')
   })
 })

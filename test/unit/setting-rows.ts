@@ -154,6 +154,7 @@ export const ROWS: Record<SettingKey, Row> = {
   'metrics.host': ['127.0.0.1', ...HOSTS],
   'metrics.port': [9101, ...PORTS],
   'metrics.legacy': [true, ...OFF],
+  'metrics.otlp': [false, ...ON],
   'workers.read_threads': count('auto'),
   'workers.read_queue': count(4096),
   'workers.heavy_threads': count('auto'),

@@ -5,10 +5,17 @@ import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
 import type { CosmosMeter } from '../cosmos/queries.ts'
 import { createMetrics, type EngineSample } from '../metrics/index.ts'
+import { VERSION } from '../node/version.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
 import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
 
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
+
+/**
+ * Milliseconds from the start of a node until the SDK is loaded, which takes longer than the rest of
+ * the start; a page loads it before.
+ */
+const SDK_DELAY_MS = 2_000
 
 /** The inputs of a node's metrics, and the address of their page. */
 export interface NodeMetrics {
@@ -53,7 +60,13 @@ export async function startMetrics(
     },
     snapshot: () => opened().metricsSnapshot(),
   }
-  const metrics = createMetrics(native, { legacy: settings['metrics.legacy'], mode })
+  const metrics = createMetrics(native, {
+    legacy: settings['metrics.legacy'],
+    mode,
+    version: VERSION,
+    otlp: settings['metrics.otlp'],
+    report,
+  })
   const place = {
     host: settings['metrics.host'],
     port: settings['metrics.port'],
@@ -65,12 +78,14 @@ export async function startMetrics(
     return await metrics.scrape(accept)
   }
   const server = await startMetricsServer(place, scrape, report, readiness)
+  const loading = setTimeout(() => void metrics.open().catch(report), SDK_DELAY_MS).unref()
   return {
     meter: metrics,
     onConnect: metrics.websocketConnect,
     watchEngine: metrics.watchEngine,
     url: server.url,
     async stop() {
+      clearTimeout(loading)
       await server.stop()
       await metrics.shutdown()
     },

@@ -17,7 +17,7 @@ import { CACHE, loadProgram, PROGRAM } from './load.ts'
 import { resetFlags } from './v8-heap.ts'
 
 /** Loaded for the first signature, which few runs need: it would be half of the file. */
-const EXTERNAL = [/^node:(?!http2$)/, /^ox\//]
+const EXTERNAL = [/^node:(?!http2$)/, /^ox\//, /^@opentelemetry\/exporter-metrics-otlp-proto$/]
 
 /** The entry of the program, as `hearth` is installed. */
 const ENTRY = path.join(import.meta.dirname, 'hearth.cjs')

@@ -1,16 +1,18 @@
 // The metrics of a node: the recorded values, the OpenTelemetry provider over them, and the scrape
 // page.
 //
-// The SDK's own instruments record nothing: they look up an attribute object for each measurement.
-// Values are in typed arrays here and in atomics in the core; one MetricProducer passes both to the
-// SDK's reader when a page is requested.
+// The SDK's synchronous instruments record nothing: they look up an attribute object for each
+// measurement. Values are in typed arrays here and in atomics in the core, and are read when a page
+// is requested or pushed: counters and gauges of the RPC layer by observable instruments, the rest by
+// a MetricProducer.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { CONNECTIONS, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
 import { FORWARDED_METHODS } from '../rpc/submission.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
+import type { Observed } from './provider.ts'
 import { Requests } from './requests.ts'
-import { createScraper, type Scraper } from './scraper.ts'
-import { Cells, distributions, type Interval, numbers, OpenCells } from './series.ts'
+import { CORE_SCOPE, createScraper, type Scraper } from './scraper.ts'
+import { Cells, distributions, type Interval, numbers, OpenCells, type Point } from './series.ts'
 import { combinations, INSTRUMENTS, type Instrument, type NodeMode, TRACE_METHODS } from './table.ts'
 
 export type { Page, Scraper } from './scraper.ts'
@@ -32,6 +34,12 @@ export interface MetricsOptions {
   readonly legacy: boolean
   /** How the node was started. */
   readonly mode: NodeMode
+  /** Version of this program. */
+  readonly version: string
+  /** Whether metrics are pushed by OTLP. */
+  readonly otlp: boolean
+  /** Gets failures of pushes. */
+  readonly report: (e: unknown) => void
   /** Values of the label `endpoint`; those of the method table unless a bench has others. */
   readonly endpoints?: readonly string[]
 }
@@ -54,11 +62,17 @@ export interface Metrics extends RequestMeter, Scraper {
   query(listener: string, query: string, code: number): void
 }
 
+/** Name of the meter of the RPC layer's instruments. */
+const RPC_SCOPE = 'evmrpc'
+
 /** Most series of queries: names of the table of queries by listener and code are fewer. */
 const QUERY_SERIES_MAX = 2000
 
 /** The instruments of this process. */
-export function createMetrics(native: NativeSource, { legacy, mode, endpoints = ENDPOINTS }: MetricsOptions): Metrics {
+export function createMetrics(
+  native: NativeSource,
+  { legacy, mode, version, otlp, report, endpoints = ENDPOINTS }: MetricsOptions,
+): Metrics {
   const now = (): number => performance.now()
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
@@ -74,22 +88,26 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
   const forwarded = placesOf(FORWARDED_METHODS)
 
   let readEngine: (() => Promise<EngineSample>) | undefined
-  let engine: EngineSample | undefined
   const samplesOf = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }])
 
-  const own = (interval: Interval): MetricData[] => [
+  const observe = (instrument: Instrument, points: () => readonly Point<number>[]): Observed => ({ instrument, points })
+  const observed: Observed[] = [
+    observe(INSTRUMENTS.panics, () => requests.panics()),
+    observe(INSTRUMENTS.mode, () => modes),
+    observe(INSTRUMENTS.websocketConnects, () => connects.points()),
+    observe(INSTRUMENTS.redirected, () => redirected.points()),
+    observe(INSTRUMENTS.cosmosQueries, () => cosmosQueries.points()),
+    observe(INSTRUMENTS.redirectFailures, () => redirectFailures.points()),
+    observe(INSTRUMENTS.historicalTraces, () => historical.points()),
+  ]
+  // The series of requests grow with the methods that are called; those of CometBFT end while it does
+  // not answer, and the SDK shows the last value of an observable instrument for ever.
+  const produced = (interval: Interval, engine: EngineSample | undefined): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
-    numbers(INSTRUMENTS.panics, interval, requests.panics()),
-    numbers(INSTRUMENTS.mode, interval, modes),
-    numbers(INSTRUMENTS.websocketConnects, interval, connects.points()),
-    numbers(INSTRUMENTS.redirected, interval, redirected.points()),
-    numbers(INSTRUMENTS.cosmosQueries, interval, cosmosQueries.points()),
-    numbers(INSTRUMENTS.redirectFailures, interval, redirectFailures.points()),
     numbers(INSTRUMENTS.enginePeers, interval, samplesOf(engine?.peers)),
     numbers(INSTRUMENTS.engineRound, interval, samplesOf(engine?.round)),
     numbers(INSTRUMENTS.enginePower, interval, samplesOf(engine?.votingPower)),
     numbers(INSTRUMENTS.engineRestarts, interval, samplesOf(engine?.restarts)),
-    numbers(INSTRUMENTS.historicalTraces, interval, historical.points()),
     ...(legacy ? deprecated(interval) : []),
   ]
   const deprecated = (interval: Interval): MetricData[] => [
@@ -97,6 +115,7 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
     numbers(INSTRUMENTS.legacyRequests, interval, requests.legacyCounts()),
     numbers(INSTRUMENTS.legacyConnects, interval, connects.points()),
   ]
+  const shown = Object.values<Instrument>(INSTRUMENTS).filter((instrument) => legacy || instrument.legacy !== true)
   let known: readonly Instrument[] | undefined
   const catalog = (): readonly Instrument[] => {
     known ??= parseCatalog(native.catalog)
@@ -108,11 +127,16 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
     return core.collect(interval)
   }
   const scraper = createScraper(
-    () => [...Object.values(INSTRUMENTS), ...catalog()],
-    (interval) => [
-      { scope: { name: 'evmrpc' }, metrics: own(interval) },
-      { scope: { name: 'core' }, metrics: collect(interval) },
-    ],
+    {
+      instruments: () => [...shown, ...catalog()],
+      scope: RPC_SCOPE,
+      observed,
+      collect: async (interval) => [
+        { scope: { name: RPC_SCOPE }, metrics: produced(interval, await readEngine?.()) },
+        { scope: { name: CORE_SCOPE }, metrics: collect(interval) },
+      ],
+    },
+    { version, otlp, report },
   )
   return {
     now,
@@ -131,11 +155,9 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
     watchEngine: (read) => {
       readEngine = read
     },
+    open: scraper.open,
     shutdown: scraper.shutdown,
-    scrape: async (accept) => {
-      engine = await readEngine?.()
-      return await scraper.scrape(accept)
-    },
+    scrape: scraper.scrape,
   }
 }
 
@@ -143,15 +165,19 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
  * The page of a store that is used without a node: only the native instruments whose names begin
  * with the prefix.
  */
-export function createNativeMetrics(native: NativeSource, prefix: string): Scraper {
+export function createNativeMetrics(native: NativeSource, prefix: string, version: string): Scraper {
   const catalog = parseCatalog(native.catalog)
   const core = new NativeMetrics(catalog, native.snapshot)
   const wanted = catalog.filter(({ name }) => name.startsWith(prefix))
+  const collect = (interval: Interval): MetricData[] =>
+    core.collect(interval).filter(({ descriptor }) => descriptor.name.startsWith(prefix))
   return createScraper(
-    () => wanted,
-    (interval) => {
-      const metrics = core.collect(interval).filter(({ descriptor }) => descriptor.name.startsWith(prefix))
-      return [{ scope: { name: 'core' }, metrics }]
+    {
+      instruments: () => wanted,
+      scope: CORE_SCOPE,
+      observed: [],
+      collect: async (interval) => [{ scope: { name: CORE_SCOPE }, metrics: collect(interval) }],
     },
+    { version, otlp: false, report: () => undefined },
   )
 }

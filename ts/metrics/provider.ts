@@ -1,13 +1,26 @@
-// The OpenTelemetry provider over metrics that are kept elsewhere.
-import { emptyResource } from '@opentelemetry/resources'
+// The OpenTelemetry SDK of this process: a MeterProvider, registered globally, whose readers are the
+// scrape page and, where it is wanted, a push by OTLP.
+//
+// Counters of the RPC layer are observable instruments of its meter. Histograms and what the core
+// measures are not: the API has no observable histogram, and the SDK hashes the attributes of each
+// observation, which for all series takes about as long as making the page does. A producer gives
+// their points to every reader.
+import { metrics, type ObservableResult } from '@opentelemetry/api'
+import { detectResources, emptyResource, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
   type CollectionResult,
+  type IMetricReader,
   MeterProvider,
   type MetricProducer,
   MetricReader,
   type ResourceMetrics,
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
+import type { Point } from './series.ts'
+import type { Instrument } from './table.ts'
+
+/** Name of the service, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES has another one. */
+const SERVICE_NAME = 'hearth'
 
 /** Collects on demand; there is nothing to flush and nothing to stop. */
 class ScrapeReader extends MetricReader {
@@ -15,20 +28,78 @@ class ScrapeReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** A provider with its reader. */
+/** A counter or gauge and its values at one moment. */
+export interface Observed {
+  readonly instrument: Instrument
+  readonly points: () => readonly Point<number>[]
+}
+
+/** What a provider is made of. */
+export interface Sources {
+  /** Name of the meter of the observed instruments. */
+  readonly scope: string
+  readonly observed: readonly Observed[]
+  /** The points of all other instruments at one moment. */
+  readonly produce: () => Promise<ScopeMetrics[]>
+}
+
+/** What can be chosen. */
+export interface ProviderOptions {
+  /** Version of this program, for the attribute service.version. */
+  readonly version: string
+  /** Whether metrics are pushed by OTLP. */
+  readonly otlp: boolean
+  /** Gets failures of pushes. */
+  readonly report: (e: unknown) => void
+}
+
+/** A provider with its readers. */
 export interface Provider {
   readonly collect: () => Promise<ResourceMetrics>
+  /** Pushes what is not pushed yet, and ends all readers. */
   readonly shutdown: () => Promise<void>
 }
 
-/** Makes a provider; `collect` gives the values of a moment. */
-export function createProvider(collect: () => ScopeMetrics[]): Provider {
+/** Makes a provider, and registers it unless this process has a global one already. */
+export async function createProvider({ scope, observed, produce }: Sources, { version, otlp, report }: ProviderOptions): Promise<Provider> {
   const producer: MetricProducer = {
     async collect(): Promise<CollectionResult> {
-      return { resourceMetrics: { resource: emptyResource(), scopeMetrics: collect() }, errors: [] }
+      return { resourceMetrics: { resource: emptyResource(), scopeMetrics: await produce() }, errors: [] }
     },
   }
-  const reader = new ScrapeReader({ metricProducers: [producer] })
-  const provider = new MeterProvider({ readers: [reader] })
-  return { collect: async () => (await reader.collect()).resourceMetrics, shutdown: () => provider.shutdown() }
+  const page = new ScrapeReader({ metricProducers: [producer] })
+  const readers: IMetricReader[] = [page]
+  if (otlp) {
+    const { otlpReader, reportFailures } = await import('./otlp.ts')
+    reportFailures(report)
+    readers.push(await otlpReader(producer))
+  }
+  const resource = resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': version })
+  const provider = new MeterProvider({ readers, resource: resource.merge(detectResources({ detectors: [envDetector] })) })
+  observe(provider, scope, observed)
+  const isGlobal = metrics.setGlobalMeterProvider(provider)
+  return {
+    collect: async () => {
+      const { resourceMetrics, errors } = await page.collect()
+      if (errors.length > 0) throw errors[0]
+      return resourceMetrics
+    },
+    shutdown: async () => {
+      if (isGlobal) metrics.disable()
+      await provider.shutdown()
+    },
+  }
+}
+
+/** Makes the observable instruments. */
+function observe(provider: MeterProvider, scope: string, observed: readonly Observed[]): void {
+  const meter = provider.getMeter(scope)
+  for (const { instrument, points } of observed) {
+    const { name, kind, help: description, unit } = instrument
+    const options = { description, unit }
+    const made = kind === 'counter' ? meter.createObservableCounter(name, options) : meter.createObservableGauge(name, options)
+    made.addCallback((result: ObservableResult) => {
+      for (const { labels, value } of points()) result.observe(value, labels)
+    })
+  }
 }

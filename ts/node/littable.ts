@@ -4,6 +4,7 @@ import { openStore } from '../core/littable-native.ts'
 import { metricsCatalog } from '../core/native.ts'
 import { createNativeMetrics } from '../metrics/index.ts'
 import { startMetricsServer } from '../server/index.ts'
+import { VERSION } from './version.ts'
 
 /**
  * Address of the page, for this machine only; for access from others, put a proxy in front of it.
@@ -39,7 +40,7 @@ export async function openLittable(options: OpenLittableOptions): Promise<Littab
   const store = await openStore(rest)
   if (!MetricsEnabled) return withPage(store, undefined, async () => undefined)
   try {
-    const metrics = createNativeMetrics({ catalog: metricsCatalog(), snapshot: () => store.metricsSnapshot() }, METRICS_PREFIX)
+    const metrics = createNativeMetrics({ catalog: metricsCatalog(), snapshot: () => store.metricsSnapshot() }, METRICS_PREFIX, VERSION)
     const report = (e: unknown): void => console.error(e)
     const place = { host: METRICS_HOST, port: MetricsPort, setting: 'littable.MetricsPort' }
     const server = await startMetricsServer(place, metrics.scrape, report)

@@ -13,6 +13,11 @@ export const NODE = {
     default: true,
     doc: 'Whether the page also has the deprecated metrics chain_rpc_request_counter, chain_rpc_request_latency_ms and chain_websocket_connect.',
   }),
+  'metrics.otlp': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether metrics are also pushed by OTLP over HTTP, as the variables OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS and OTEL_METRIC_EXPORT_INTERVAL say.',
+  }),
   'workers.read_threads': setting({
     core: 'workers.read.threads',
     kind: or('auto', integer(1, 1024)),

@@ -1,0 +1,37 @@
+// The push of metrics by OTLP over HTTP in protobuf. The exporter reads the variables
+// OTEL_EXPORTER_OTLP_* (opentelemetry.io/docs/specs/otel/protocol/exporter): endpoint, headers,
+// timeout, compression and certificates.
+import { DiagLogLevel, diag } from '@opentelemetry/api'
+import { type MetricProducer, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+
+/** Milliseconds between two pushes, unless OTEL_METRIC_EXPORT_INTERVAL has another number. */
+const INTERVAL_MS = 60_000
+
+/** Milliseconds that a push may take, unless OTEL_METRIC_EXPORT_TIMEOUT has another number. */
+const TIMEOUT_MS = 30_000
+
+/** A number of milliseconds in a variable; the default where it is unset or no such number. */
+function milliseconds(name: string, byDefault: number): number {
+  const value = Number(process.env[name] || byDefault)
+  return Number.isFinite(value) && value > 0 ? value : byDefault
+}
+
+/** Makes the reader that pushes what the SDK and a producer have. */
+export async function otlpReader(producer: MetricProducer): Promise<PeriodicExportingMetricReader> {
+  // Not part of the program's one file: it is large, and few nodes push.
+  const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-proto')
+  const exportIntervalMillis = milliseconds('OTEL_METRIC_EXPORT_INTERVAL', INTERVAL_MS)
+  return new PeriodicExportingMetricReader({
+    exporter: new OTLPMetricExporter(),
+    exportIntervalMillis,
+    exportTimeoutMillis: Math.min(milliseconds('OTEL_METRIC_EXPORT_TIMEOUT', TIMEOUT_MS), exportIntervalMillis),
+    metricProducers: [producer],
+  })
+}
+
+/** Reports what the SDK complains of, such as pushes that the collector does not take. */
+export function reportFailures(report: (e: unknown) => void): void {
+  const failed = (message: string): void => report(new Error(`OpenTelemetry: ${message}`))
+  const ignore = (): void => undefined
+  diag.setLogger({ error: failed, warn: failed, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
+}
