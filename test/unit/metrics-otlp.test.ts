@@ -34,7 +34,7 @@ const text = async (metrics: Metrics, accept?: string): Promise<string> => new T
 const values = (page: string): string[] => page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 
 describe('the global provider', () => {
-  it('shows what other meters of the process count, behind the own metrics', async () => {
+  it('shows the metrics of other meters behind its own', async () => {
     const metrics = make()
     await metrics.open()
     const own = await text(metrics)
@@ -47,7 +47,7 @@ describe('the global provider', () => {
     expect(values(page.slice(own.length))).toEqual(['plugin_requests_total{kind="a",otel_scope_name="plugin",otel_scope_version="2"} 3'])
   })
 
-  it('does not show what another meter makes under a name of the tables', async () => {
+  it('does not show names of the tables from other meters', async () => {
     const metrics = make()
     metrics.websocketConnect()
     const before = await text(metrics)
@@ -70,7 +70,7 @@ describe('the global provider', () => {
     open.length = 0
   })
 
-  it('has the resource attributes of the convention, and those of the environment', async () => {
+  it('has resource attributes, also of the environment', async () => {
     const sources = { scope: 'x', observed: [], produce: async () => [] }
     const resource = async () => {
       const provider = await createProvider(sources, { version: '1.2.3', otlp: false, report: () => undefined })
@@ -109,7 +109,7 @@ describe('the push by OTLP', () => {
     return { got, stop: () => new Promise((resolve) => server.close(resolve)) }
   }
 
-  it('sends every instrument of both tables, with the resource, to the endpoint of the environment', async () => {
+  it('sends every instrument of both tables and the resource', async () => {
     const { got, stop } = await collector(200)
     const metrics = make(true)
     metrics.request(0, 0, SUCCESS, 0, 3)

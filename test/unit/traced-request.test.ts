@@ -13,7 +13,7 @@ function orders<T>(values: readonly T[]): T[][] {
 }
 
 describe('a request for a trace by name', () => {
-  it('is read in any order of its members, with and without white space', () => {
+  it('is read in any order, with and without white space', () => {
     for (const members of orders(Object.entries(REQUEST))) {
       const request = Object.fromEntries(members)
       expect(readTracedRequest(JSON.stringify(request))).toEqual(READ)
@@ -54,7 +54,7 @@ describe('a request for a trace by name', () => {
     expect(readTracedRequest(other)).toBeUndefined()
   })
 
-  it('with any one character changed is read as JSON.parse reads it, or left', () => {
+  it('is read as JSON.parse reads it, or left, when changed', () => {
     let read = 0
     for (let at = 0; at < text.length; at++) {
       for (let code = 0; code < 0x100; code++) {

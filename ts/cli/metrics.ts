@@ -12,8 +12,8 @@ import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
 
 /**
- * Milliseconds from the start of a node until the SDK is loaded, which takes longer than the rest of
- * the start; a page loads it before.
+ * Milliseconds from the start of a node until the SDK is loaded, which takes longer than the rest
+ * of the start; a page loads it before.
  */
 const SDK_DELAY_MS = 2_000
 

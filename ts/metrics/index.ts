@@ -3,8 +3,8 @@
 //
 // The SDK's synchronous instruments record nothing: they look up an attribute object for each
 // measurement. Values are in typed arrays here and in atomics in the core, and are read when a page
-// is requested or pushed: counters and gauges of the RPC layer by observable instruments, the rest by
-// a MetricProducer.
+// is requested or pushed: counters of the RPC layer by observable instruments, the rest by a
+// MetricProducer.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { CONNECTIONS, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
 import { FORWARDED_METHODS } from '../rpc/submission.ts'
@@ -100,8 +100,8 @@ export function createMetrics(
     observe(INSTRUMENTS.redirectFailures, () => redirectFailures.points()),
     observe(INSTRUMENTS.historicalTraces, () => historical.points()),
   ]
-  // The series of requests grow with the methods that are called; those of CometBFT end while it does
-  // not answer, and the SDK shows the last value of an observable instrument for ever.
+  // The series of requests grow with the methods that are called; those of CometBFT end while it
+  // does not answer, and the SDK shows the last value of an observable instrument for ever.
   const produced = (interval: Interval, engine: EngineSample | undefined): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
     numbers(INSTRUMENTS.enginePeers, interval, samplesOf(engine?.peers)),

@@ -1,5 +1,5 @@
-// The OpenTelemetry SDK of this process: a MeterProvider, registered globally, whose readers are the
-// scrape page and, where it is wanted, a push by OTLP.
+// The OpenTelemetry SDK of this process: a MeterProvider, registered globally, whose readers are
+// the scrape page and, where it is wanted, a push by OTLP.
 //
 // Counters of the RPC layer are observable instruments of its meter. Histograms and what the core
 // measures are not: the API has no observable histogram, and the SDK hashes the attributes of each
