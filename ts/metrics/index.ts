@@ -101,7 +101,7 @@ export function createMetrics(
     observe(INSTRUMENTS.historicalTraces, () => historical.points()),
   ]
   // The series of requests grow with the methods that are called; those of CometBFT end while it
-  // does not answer, and the SDK shows the last value of an observable instrument for ever.
+  // does not answer, and the SDK keeps the last value of an observable instrument.
   const produced = (interval: Interval, engine: EngineSample | undefined): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
     numbers(INSTRUMENTS.enginePeers, interval, samplesOf(engine?.peers)),
