@@ -11,13 +11,17 @@ import { freePort, HEARTH, importChain, run, serveHearth, started } from './proc
 import { result } from './rpc.mjs'
 import { median, spread, table } from './stats.mjs'
 
-const CHAIN = { blocks: 24, least: 200, most: 1400 }
+const CHAIN = { blocks: 40, least: 200, most: 1400 }
 
 /** Times that both sides take the chain, in turn. */
 const ROUNDS = 5
 
-/** Blocks that warm both sides up, before those that are measured. */
-const WARM = 4
+/**
+ * Blocks that warm both sides up, before those that are measured. V8 optimizes the code that reads
+ * requests at about the 7th and the 15th payload of a process, for several milliseconds each
+ * (`node --trace-opt`); fork choices of these blocks have a row of their own.
+ */
+const WARM = 16
 
 /**
  * Milliseconds between a payload and its fork choice in the row that says so: a consensus client
@@ -120,23 +124,26 @@ async function payloadsOf(chain, genesis) {
 
 /**
  * Executes the chain payload by payload. Returns the gas per second after the warm-up, and the
- * milliseconds of each fork choice.
+ * milliseconds of each fork choice after it (`choices`) and in it (`first`).
  */
 async function take(node, payloads, genesisHash, pauseMs = 0) {
   await node.engine('engine_forkchoiceUpdatedV3', move(genesisHash), null)
   let [gas, ms] = [0, 0]
-  const choices = []
+  const [choices, first] = [[], []]
   for (const [i, payload] of payloads.entries()) {
     const given = await node.engine('engine_newPayloadV4', ...payload.params)
     if (given.result.status !== 'VALID') throw new Error(`payload ${i + 1}: ${JSON.stringify(given.result)}`)
     if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     const chosen = await node.engine('engine_forkchoiceUpdatedV3', move(payload.hash), null)
-    if (i < WARM) continue
+    if (i < WARM) {
+      first.push(chosen.ms)
+      continue
+    }
     gas += payload.gas
     ms += given.ms
     choices.push(chosen.ms)
   }
-  return { speed: gas / 1e3 / ms, choices }
+  return { speed: gas / 1e3 / ms, choices, first }
 }
 
 /** The value that so many of the others are not above. */
@@ -170,16 +177,18 @@ export async function engineBench() {
   const genesis = path.join(chain.dir, 'genesis.json')
   const payloads = await payloadsOf(chain, genesis)
   const genesisHash = payloads[0].params[0].parentHash
-  const sides = { ours: { speed: [], choices: [], builds: [] }, theirs: { speed: [], choices: [], builds: [] } }
+  const none = () => ({ speed: [], choices: [], first: [], builds: [] })
+  const sides = { ours: none(), theirs: none() }
   const last = payloads.at(-1)
   for (let round = 0; round < ROUNDS; round++) {
     const order = round % 2 ? ['theirs', 'ours'] : ['ours', 'theirs']
     for (const side of order) {
       const node = await (side === 'ours' ? ours(genesis) : theirs(genesis))
       try {
-        const { speed, choices } = await take(node, payloads, genesisHash)
+        const { speed, choices, first } = await take(node, payloads, genesisHash)
         sides[side].speed.push(speed)
         sides[side].choices.push(...choices)
+        sides[side].first.push(...first)
         sides[side].builds.push(...(await build(node, last.hash, Number(last.params[0].timestamp))))
       } finally {
         await discard(node)
@@ -222,6 +231,11 @@ export async function engineBench() {
         `at most ${WANTED.forkchoiceMs}${losing(choice > WANTED.forkchoiceMs)}`,
       ],
       ['the same, median (ms)', spread(a.choices, 1), spread(b.choices, 1), ''],
+      [
+        `the same of the first ${WARM} blocks of a process, median and p99 (ms)`,
+        ...[a, b].map(({ first }) => `${median(first).toFixed(1)}, ${percentile(first).toFixed(1)}`),
+        '',
+      ],
       ...Object.entries(others).map(([name, choices]) => {
         const p99 = percentile(choices)
         const mark = losing(p99 > WANTED.forkchoiceMs)
