@@ -3,6 +3,7 @@
 import http from 'node:http'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
+import { warmScan } from '../rpc/scan-warm.ts'
 import { aboutText } from './about.ts'
 import { type Authentication, authentication, engineAuthentication } from './admission/auth.ts'
 import { Admission, webSocketPayload } from './admission/index.ts'
@@ -255,6 +256,7 @@ export async function startServer(settings: Settings, dispatch: Dispatch, hooks:
     const isDebugApart = settings['evm.debug_port'] !== 0 && hooks.debug !== undefined
     const debugUrl = isDebugApart ? await listeners.openHttp('debug', hooks.debug) : undefined
     const engineUrl = engine && (await ofEngine?.openHttp('http', engine.dispatch, 'engine.port'))
+    if (engine) warmScan().catch(hooks.report)
     return { httpUrl, wsUrl, debugUrl, engineUrl, stop }
   } catch (e) {
     await stop()
