@@ -1,5 +1,5 @@
-// Runs the pass over requests before the first payload of a consensus client comes: V8 optimizes it
-// within the first ones else, for several milliseconds of the fork choice that is answered meanwhile
+// Runs the pass over requests before the first payload of a consensus client comes. Otherwise V8
+// optimizes the pass within the first payloads, which delays a fork choice by several milliseconds
 // (`npm run bench -- engine`; `node --trace-opt` shows the times).
 import { setImmediate as turn } from 'node:timers/promises'
 import { Scanner } from './scan.ts'
