@@ -1,7 +1,7 @@
 // Loads the program: out of one file with V8's code cache where the build made them and nothing is
 // newer, else module by module.
 import fs from 'node:fs'
-import { createRequire } from 'node:module'
+import nodeModule, { createRequire } from 'node:module'
 import path from 'node:path'
 import vm from 'node:vm'
 import type { Terminal } from './command.ts'
@@ -38,6 +38,17 @@ const isInstalled = (): boolean => !fs.existsSync(path.join(import.meta.dirname,
 
 const changed = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
+/** Node's own code cache (from version 22.1), which the types of this project's oldest lack. */
+const { enableCompileCache } = nodeModule as { readonly enableCompileCache?: () => unknown }
+
+/** The program with Node's own code cache: it has what an earlier run compiled. */
+function fromCompileCache(enable: () => unknown): Program {
+  enable()
+  const { main } = createRequire(PROGRAM)(PROGRAM) as Pick<Program, 'main'>
+  return { main, codeCache: () => Buffer.alloc(0), cached: false }
+}
+
+/** `cachedData` is what V8 compiled before; undefined to compile anew. */
 function fromFile(cachedData: Buffer | undefined): Program {
   const source = `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(PROGRAM, 'latin1')}\n})`
   const script = new vm.Script(source, {
@@ -45,6 +56,8 @@ function fromFile(cachedData: Buffer | undefined): Program {
     ...(cachedData === undefined ? {} : { cachedData }),
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
+  // What another release of Node compiled.
+  if (script.cachedDataRejected === true && enableCompileCache !== undefined) return fromCompileCache(enableCompileCache)
   const module: { exports: Pick<Program, 'main'> } = { exports: { main: async () => 1 } }
   script.runInThisContext()(module.exports, createRequire(PROGRAM), module, PROGRAM, import.meta.dirname)
   const cached = cachedData !== undefined && script.cachedDataRejected === false
@@ -55,7 +68,9 @@ function fromFile(cachedData: Buffer | undefined): Program {
 export async function loadProgram({ fresh = false }: { readonly fresh?: boolean } = {}): Promise<Program> {
   const made = changed(PROGRAM)
   if (made > 0 && (isInstalled() || SOURCES.every((source) => changed(source) <= made))) {
-    return fromFile(fresh || !fs.existsSync(CACHE) ? undefined : fs.readFileSync(CACHE))
+    const isCached = !fresh && fs.existsSync(CACHE)
+    if (!isCached && !fresh && enableCompileCache !== undefined) return fromCompileCache(enableCompileCache)
+    return fromFile(isCached ? fs.readFileSync(CACHE) : undefined)
   }
   const { main } = await import('./run.ts')
   return { main, codeCache: () => Buffer.alloc(0), cached: false }

@@ -13,6 +13,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 import type { Terminal } from './command.ts'
+import { lazyExternalsPlugin } from './lazy-externals.ts'
 import { CACHE, loadProgram, PROGRAM } from './load.ts'
 import { resetFlags } from './v8-heap.ts'
 
@@ -69,47 +70,30 @@ const places: Plugin = {
   },
 }
 
-/**
- * The same program in ASCII, which V8 reads without decoding. Only texts and comments have other
- * characters.
- */
-const ascii = (code: string): string => code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-
-/** What is loaded from outside the file later is required: code out of V8's cache cannot import. */
-const required = (code: string): string => code.replaceAll(/\bimport\(("[\w@/.-]+")\)/g, 'Promise.resolve(require($1))')
-
-/** The external modules that the file requires while it loads, as rolldown writes them. */
-const REQUIRED = /^let (\w+) = require\("((?:node:|ox\/)[\w/]+)"\);\n(?:\1 = __toESM\(\1, 1\);\n)?/gm
-
-/**
- * Loads external modules at their first use: most starts need few of Node's modules and none of ox,
- * and each takes milliseconds.
- */
-function lazyExternals(code: string): string {
-  const names: string[] = []
-  const loaded = code.replaceAll(REQUIRED, (_, name: string, from: string) => {
-    names.push(name)
-    return `let ${name};\nconst ${name}$ = () => (${name} ??= __toESM(require("${from}"), 1));\n`
-  })
-  return names.reduce((left, name) => left.replaceAll(new RegExp(`\\b${name}\\.`, 'g'), `(${name}$()).`), loaded)
-}
-
 /** Puts a module of dist and what it imports into one file; `external` is loaded from outside. */
 async function writeFile(input: string, file: string, external: readonly (string | RegExp)[]): Promise<void> {
   const bundle = await rolldown({
     input: path.join(import.meta.dirname, input),
     platform: 'node',
     external: [...external],
-    plugins: [noHttp2, lazyTls, places],
+    plugins: [noHttp2, lazyTls, places, lazyExternalsPlugin],
     onLog: (level, log) => {
       if (level === 'warn') console.error(log.message)
     },
   })
   const comments = { legal: true, annotation: false, jsdoc: false }
-  const { output } = await bundle.generate({ file, format: 'cjs', codeSplitting: false, comments })
+  const { output } = await bundle.generate({
+    file,
+    format: 'cjs',
+    codeSplitting: false,
+    comments,
+    // V8 reads ASCII without decoding it.
+    charset: 'ascii',
+    // Code out of V8's cache cannot import.
+    dynamicImportInCjs: file !== PROGRAM,
+  })
   await bundle.close()
-  const code = lazyExternals(output[0].code)
-  fs.writeFileSync(file, ascii(file === PROGRAM ? required(code) : code), { mode: 0o755 })
+  fs.writeFileSync(file, output[0].code, { mode: 0o755 })
 }
 
 /**

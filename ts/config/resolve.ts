@@ -3,7 +3,7 @@ import { parse as parseToml, TomlError } from 'smol-toml'
 import { type Problem, SettingError } from './error.ts'
 import { givenAs, isFormerKey, type Spelling, warnOfRemoved } from './former.ts'
 import { type Kind, type Origin, Refused, type Setting } from './parsers.ts'
-import { keyPlaces } from './places.ts'
+import { keyPlaces, type Place } from './places.ts'
 import { environmentName, isSettingKey, SETTING_KEYS, type SettingKey, type Settings, settingOf } from './settings.ts'
 import { DEV_NAMESPACES } from './tables/shared.ts'
 import { unknownFlag, unknownKey, unknownVariables } from './unknown.ts'
@@ -60,8 +60,10 @@ function readFile(file: NonNullable<Sources['file']>, problems: Problem[]): File
     problems.push({ where: `${file.path}:${e.line}:${e.column}:`, message: `this is not TOML: ${what}` })
     return { values: new Map(), where: () => file.path }
   }
-  const places = keyPlaces(file.text)
+  // Most files set nothing, so that no place is needed.
+  let places: ReadonlyMap<string, Place> | undefined
   const where = (key: string): string => {
+    places ??= keyPlaces(file.text)
     const place = places.get(key)
     return place === undefined ? file.path : `${file.path}:${place.line}:${place.column}`
   }

@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { CoreError } from '../core/error.ts'
-import { type AppEnv, cors, discarding, hosts, INVALID_HOST } from '../server/middleware.ts'
+import { type AppEnv, cors, discarding, hosts, INVALID_HOST, middleware } from '../server/middleware.ts'
 import { CHALLENGE } from '../server/unauthorized.ts'
 import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
@@ -173,8 +173,8 @@ export function createRest(options: RestOptions): Hono<AppEnv> {
       c.json({ code: CODES.invalidArgument, message: `the body has more than ${options.maxBodyBytes} bytes`, details: [] }, 413),
   })
   app.use(discarding)
-  app.use(hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN)))
-  app.use(cors(() => options.corsOrigins, options.writeMs))
+  app.use(middleware(hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN))))
+  app.use(middleware(cors(() => options.corsOrigins, options.writeMs)))
   app.use(async (c, next) => {
     const known = before.get(c.env.incoming)
     return known === undefined ? next() : serveAgain(options, known, c)

@@ -45,35 +45,48 @@ interface Group {
 
 const gasOf = (frames: readonly Frame[]): number => frames.reduce((sum, { gasUsed }) => sum + gasUsed, 0)
 
+/** Names of boxes, each once. */
+class Texts {
+  readonly all: string[] = []
+  private readonly indexes = new Map<string, number>()
+  private readonly names: Names
+
+  constructor(names: Names) {
+    this.names = names
+  }
+
+  /** The index of a frame's name. */
+  of(frame: Frame): number {
+    const text = flameName(frame, this.names)
+    const known = this.indexes.get(text)
+    if (known !== undefined) return known
+    this.indexes.set(text, this.all.length)
+    return this.all.push(text) - 1
+  }
+}
+
+/** Frames as groups: each alone, or those of a name together. */
+function grouped(frames: readonly Frame[], texts: Texts, order: FlameOrder): { readonly frames: Frame[]; readonly name: number }[] {
+  if (order === 'time') return frames.map((frame) => ({ frames: [frame], name: texts.of(frame) }))
+  const byName = new Map<number, Frame[]>()
+  for (const frame of frames) {
+    const name = texts.of(frame)
+    const group = byName.get(name)
+    if (group === undefined) byName.set(name, [frame])
+    else group.push(frame)
+  }
+  return [...byName].map(([name, frames]) => ({ name, frames })).sort((a, b) => gasOf(b.frames) - gasOf(a.frames))
+}
+
 /** Lays trees out next to each other. Without recursion: frames nest 1,024 deep. */
 export function flameBoxes(tops: readonly Frame[], names: Names, order: FlameOrder = 'time'): Boxes {
-  const texts: string[] = []
-  const indexes = new Map<string, number>()
-  const nameOf = (frame: Frame): number => {
-    const text = flameName(frame, names)
-    const known = indexes.get(text)
-    if (known !== undefined) return known
-    indexes.set(text, texts.length)
-    return texts.push(text) - 1
-  }
-  /** Frames as groups: each alone, or those of a name together. */
-  const grouped = (frames: readonly Frame[]): { readonly frames: Frame[]; readonly name: number }[] => {
-    if (order === 'time') return frames.map((frame) => ({ frames: [frame], name: nameOf(frame) }))
-    const byName = new Map<number, Frame[]>()
-    for (const frame of frames) {
-      const name = nameOf(frame)
-      const group = byName.get(name)
-      if (group === undefined) byName.set(name, [frame])
-      else group.push(frame)
-    }
-    return [...byName].map(([name, frames]) => ({ name, frames })).sort((a, b) => gasOf(b.frames) - gasOf(a.frames))
-  }
+  const texts = new Texts(names)
   const total = Math.max(1, gasOf(tops))
   const groups: Group[] = []
   const depths: number[] = []
   const place = (frames: readonly Frame[], parent: number, left: number, scale: number, depth: number): void => {
     let x = left
-    for (const group of grouped(frames)) {
+    for (const group of grouped(frames, texts, order)) {
       const width = gasOf(group.frames) * scale
       groups.push({ ...group, parent, x, width })
       depths.push(depth)
@@ -102,7 +115,7 @@ export function flameBoxes(tops: readonly Frame[], names: Names, order: FlameOrd
     depth: Int32Array.from(depths),
     parent: Int32Array.from(groups, ({ parent }) => parent),
     name: Int32Array.from(groups, ({ name }) => name),
-    names: texts,
+    names: texts.all,
     failed: Uint8Array.from(groups, (group) => (group.frames.some(({ error }) => error !== undefined) ? 1 : 0)),
     frame: groups.map((group) => group.frames[0] as Frame),
     merged: Int32Array.from(groups, (group) => group.frames.length),

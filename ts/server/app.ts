@@ -5,7 +5,7 @@ import { type Context, Hono } from 'hono'
 import type { Authentication } from './admission/auth.ts'
 import { declaredLength } from './body.ts'
 import { givenHost, hostOf } from './hosts.ts'
-import { type AppEnv, closing, cors, hosts, INVALID_HOST, tokens } from './middleware.ts'
+import { type AppEnv, closing, cors, hosts, INVALID_HOST, inOrder, type Step, tokens } from './middleware.ts'
 import { isPageRequest } from './pages/route.ts'
 import { addProbes, type Readiness } from './readiness.ts'
 import { discardBody, refuse } from './refuse.ts'
@@ -65,23 +65,40 @@ const about =
     return RESPONSE_ALREADY_SENT
   }
 
+/** The steps before the explorer and before JSON-RPC: what only a request that is welcome passes. */
+const welcome = ({ allowedHosts, readiness, writeMs }: AppOptions): Step[] => [
+  closing(readiness),
+  hosts(allowedHosts, refusal(writeMs, 403, INVALID_HOST)),
+]
+
+/** Answers requests for the explorer's pages; others go on. */
+function explorer(options: AppOptions): Step {
+  const { pages } = options
+  if (pages === undefined) return (_, next) => next()
+  const serve = inOrder(welcome(options), async (c) => (await pages()).fetch(c.req.raw, c.env))
+  return (c, next) => (isPageRequest(c.env.incoming) ? serve(c) : next())
+}
+
 /** Makes the app. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
-  const { allowedHosts, authentication, pages, readiness, report, writeMs } = options
+  const { authentication, readiness, report, writeMs } = options
   const app = new Hono<AppEnv>()
-  const welcome = [closing(readiness), hosts(allowedHosts, refusal(writeMs, 403, INVALID_HOST))] as const
-  if (pages !== undefined) {
-    const explorer = new Hono<AppEnv>().use(...welcome).all('*', async (c) => (await pages()).fetch(c.req.raw, c.env))
-    app.use(async (c, next) => (isPageRequest(c.env.incoming) ? explorer.fetch(c.req.raw, c.env) : next()))
-  }
-  app.use('/', ...welcome, cors(originsFor(options), writeMs))
-  app.post('/', dispatchedBefore(options), jsonBodies(options), tokens(authentication, writeMs), jsonRpc(options))
-  app.all('/', about(options, refusal(writeMs, 405, 'method not allowed')))
+  const pages = explorer(options)
+  const rpc = inOrder([dispatchedBefore(options), jsonBodies(options), tokens(authentication, writeMs)], jsonRpc(options))
+  const others = about(options, refusal(writeMs, 405, 'method not allowed'))
+  app.all(
+    '/',
+    inOrder([pages, ...welcome(options), cors(originsFor(options), writeMs)], (c) =>
+      c.env.incoming.method === 'POST' ? rpc(c) : others(c),
+    ),
+  )
   if (readiness !== undefined) addProbes(app, readiness)
-  app.notFound((c) => {
-    discardBody(c.env.incoming)
-    return c.text('not found: JSON-RPC is at /\n', 404)
-  })
+  app.notFound(
+    inOrder([pages], (c) => {
+      discardBody(c.env.incoming)
+      return c.text('not found: JSON-RPC is at /\n', 404)
+    }),
+  )
   app.onError((e, c) => {
     report(e)
     if (!c.env.outgoing.headersSent) return c.text('internal error\n', 500)

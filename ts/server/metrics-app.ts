@@ -2,11 +2,12 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Scraper } from '../metrics/index.ts'
 import { NotOpen } from './metrics.ts'
-import { type AppEnv, hosts, INVALID_HOST } from './middleware.ts'
+import { type AppEnv, hosts, INVALID_HOST, middleware } from './middleware.ts'
 import { addProbes, type Readiness } from './readiness.ts'
 
 /** Lets requests pass for names of the page: those that are allowed, lower case, and addresses. */
-export const pageHosts = (allowed: readonly string[]): MiddlewareHandler<AppEnv> => hosts(allowed, (c) => c.text(`${INVALID_HOST}\n`, 403))
+export const pageHosts = (allowed: readonly string[]): MiddlewareHandler<AppEnv> =>
+  middleware(hosts(allowed, (c) => c.text(`${INVALID_HOST}\n`, 403)))
 
 /**
  * The app with its routes; `before` is what each request passes first. `report` gets failures,

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import type { Handler, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import { CoreError } from '../core/error.ts'
 import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
@@ -19,7 +19,7 @@ import type { Drain } from './drain.ts'
 import type { Dispatched } from './fast-path.ts'
 import type { IdleClock } from './idle.ts'
 import { isIdentity, isJson } from './media.ts'
-import type { AppEnv } from './middleware.ts'
+import type { AppEnv, Step } from './middleware.ts'
 import { refuse, refuseBody } from './refuse.ts'
 import { RequestContext } from './request-context.ts'
 import { type Compression, sendReply } from './respond.ts'
@@ -51,8 +51,8 @@ const isGone = (response: ServerResponse, e: unknown): boolean => response.close
 
 /** Sends replies that the fast path has already; other requests continue. */
 export const dispatchedBefore =
-  (options: RpcOptions): MiddlewareHandler<AppEnv> =>
-  async (c, next) => {
+  (options: RpcOptions): Step =>
+  (c, next) => {
     const { incoming, outgoing } = c.env
     const dispatched = options.dispatched.get(incoming.socket)
     if (dispatched === undefined) return next()
@@ -62,8 +62,8 @@ export const dispatchedBefore =
 
 /** Lets bodies pass that are JSON and not too large, by their headers. */
 export const jsonBodies =
-  ({ maxBodyBytes, writeMs }: RpcOptions): MiddlewareHandler<AppEnv> =>
-  async (c, next) => {
+  ({ maxBodyBytes, writeMs }: RpcOptions): Step =>
+  (c, next) => {
     const { incoming, outgoing } = c.env
     const { headers } = incoming
     const length = declaredLength(incoming)
@@ -80,8 +80,8 @@ export const jsonBodies =
 
 /** Reads a body, dispatches it and sends the reply. */
 export const jsonRpc =
-  (options: RpcOptions): Handler<AppEnv> =>
-  (c) => {
+  (options: RpcOptions) =>
+  (c: Context<AppEnv>): Response => {
     serveBody(options, c.env.incoming, c.env.outgoing, c.get('denied'))
     return RESPONSE_ALREADY_SENT
   }

@@ -217,6 +217,14 @@ function watch(server: WebSocketServer, pingMs: number): NodeJS.Timeout | undefi
   return timer.unref()
 }
 
+/** Refuses an upgrade, and ends its connection within `writeMs` milliseconds. */
+function endUpgrade(socket: Duplex, writeMs: number, status: string, headers = '', body = ''): void {
+  // After an upgrade no clock of node:http ends the connection.
+  socket.once('finish', () => socket.destroy())
+  setTimeout(() => socket.destroy(), writeMs).unref()
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+}
+
 /** Makes the endpoint that serves upgraded connections. */
 export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEndpoint {
   const server = new WebSocketServer({
@@ -232,12 +240,8 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
       options.onConnect()
       new Connection(client, request.socket, options.admission.clientOf(request), options, denied)
     })
-  const reject = (socket: Duplex, status: string, headers = '', body = ''): void => {
-    // After an upgrade no clock of node:http ends the connection.
-    socket.once('finish', () => socket.destroy())
-    setTimeout(() => socket.destroy(), options.writeMs).unref()
-    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-  }
+  const reject = (socket: Duplex, ...answer: [status: string, headers?: string, body?: string]): void =>
+    endUpgrade(socket, options.writeMs, ...answer)
   /** Accepts a client, or not, once it is known why it is refused; undefined if it is admitted. */
   const decide = (request: IncomingMessage, socket: Duplex, head: Buffer, why: string | undefined): void => {
     const namespaces = options.authentication?.namespaces

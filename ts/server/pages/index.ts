@@ -8,7 +8,7 @@ import type { Authentication } from '../admission/auth.ts'
 import type { Admission } from '../admission/index.ts'
 import { givenHost, hostOf } from '../hosts.ts'
 import type { IdleClock } from '../idle.ts'
-import { type AppEnv, rate, tokens } from '../middleware.ts'
+import { type AppEnv, middleware, rate, tokens } from '../middleware.ts'
 import { cutOffAfter } from '../respond.ts'
 import { ArtifactRoutes, type ArtifactService } from './artifacts.ts'
 import { type Asset, type Assets, NotBuilt, readAssets } from './assets.ts'
@@ -224,12 +224,12 @@ export function createPages(options: PageOptions): Pages {
     `${ASSETS}*`,
     raw((request, response, path) => explorer.asset(request, response, path)),
   )
-  app.use(rate(options.admission, (c) => say(c, 429, 'too many requests (evm.ip_rate_limit_rps)')))
+  app.use(middleware(rate(options.admission, (c) => say(c, 429, 'too many requests (evm.ip_rate_limit_rps)'))))
   const data = async (c: Context<AppEnv>, next: () => Promise<void>): Promise<void> => {
     c.env.outgoing.setHeader('cache-control', 'no-store')
     return next()
   }
-  const mayRead = tokens(options.authentication, options.writeMs, NAMESPACE)
+  const mayRead = middleware(tokens(options.authentication, options.writeMs, NAMESPACE))
   const artifacts = raw((request, response, path) => explorer.artifacts(request, response, path))
   app.get(
     STATUS,
