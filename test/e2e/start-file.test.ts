@@ -50,3 +50,25 @@ it.skipIf(stale)('the installed command without ES modules is the same', () => {
   const wrong = spawnSync(path.join(CLI, 'hearth.cjs'), ['nothing'], { encoding: 'utf8' })
   expect([wrong.status, wrong.stderr]).toEqual([2, hearth(['nothing']).stderr])
 })
+
+it.skipIf(stale)('starts where V8 refuses the code cache', () => {
+  const copy = fs.mkdtempSync(path.join(ROOT, 'dist/.refused-'))
+  try {
+    for (const name of ['load.js', 'program.cjs']) fs.copyFileSync(path.join(CLI, name), path.join(copy, name))
+    const cache = fs.readFileSync(path.join(CLI, `program-${process.versions.modules}.cache`))
+    fs.writeFileSync(path.join(copy, `program-${process.versions.modules}.cache`), cache.fill(0, 0, 64))
+    const url = JSON.stringify(pathToFileURL(path.join(copy, 'load.js')).href)
+    const terminal = '{ out: (t) => console.log(t.trim()), err: console.error, write: async () => undefined, interactive: false }'
+    const script = `const p = await (await import(${url})).loadProgram(); console.log(p.cached, await p.main(['--version'], ${terminal}))`
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      env: { ...process.env, TMPDIR: copy },
+    })
+    expect([stderr, stdout]).toEqual(['', `${hearth(['--version']).stdout}false 0\n`])
+    // Node's own cache takes its place where Node has one.
+    const hasOwn = Number(process.versions.node.split('.')[0]) >= 22
+    expect(fs.existsSync(path.join(copy, 'node-compile-cache'))).toBe(hasOwn)
+  } finally {
+    fs.rmSync(copy, { recursive: true, force: true })
+  }
+})

@@ -26,7 +26,7 @@ describe('external modules', () => {
     ])
   })
 
-  it('are used in calls, by new, within templates and as computed members', () => {
+  it('are used in calls, by new, in templates, as computed members', () => {
     const code = `${REQUIRES}const key = { node_a: "call" };\nconst result = [new node_b.Class() instanceof node_b.Class, \`\${node_a[key.node_a](2)}\`, "node_a.call"];`
     expect(run(lazyExternals(code))).toEqual([true, 'node:a 2', 'node_a.call'])
   })

@@ -48,7 +48,7 @@ function fromCompileCache(enable: () => unknown): Program {
   return { main, codeCache: () => Buffer.alloc(0), cached: false }
 }
 
-/** `cachedData` is what V8 compiled before; undefined to compile anew. */
+/** `cachedData` is what V8 compiled before; undefined if it has to compile. */
 function fromFile(cachedData: Buffer | undefined): Program {
   const source = `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(PROGRAM, 'latin1')}\n})`
   const script = new vm.Script(source, {

@@ -65,7 +65,7 @@ const about =
     return RESPONSE_ALREADY_SENT
   }
 
-/** The steps before the explorer and before JSON-RPC: what only a request that is welcome passes. */
+/** The steps before the explorer and before JSON-RPC: only a request for this node passes. */
 const welcome = ({ allowedHosts, readiness, writeMs }: AppOptions): Step[] => [
   closing(readiness),
   hosts(allowedHosts, refusal(writeMs, 403, INVALID_HOST)),

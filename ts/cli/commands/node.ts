@@ -275,6 +275,37 @@ async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<C
   return wrap?.(core) ?? core
 }
 
+/** A home that is to be served, and what was made before anything is opened. */
+interface Served {
+  readonly mode: Mode
+  readonly home: string
+  readonly settings: Settings
+  readonly terminal: Terminal
+  readonly extras: Extras
+  readonly log: Log
+  readonly readiness: Readiness
+  /** Resolves with a stop signal. */
+  readonly stopped: Promise<void>
+  readonly signals: LoopSignals
+  readonly config: NodeConfig
+  /** CometBFT beside the node; undefined where it is not under it. */
+  readonly cometbft: Engine | undefined
+  readonly consensus: Consensus | undefined
+  /** What the command prints once the node serves. */
+  readonly ready: (server: Server, core: Core) => Promise<string>
+}
+
+type Consensus = typeof import('../consensus/engine.ts')
+
+/** What serves requests once it is loaded. */
+interface Listening {
+  readonly serving: Serving
+  readonly metrics: Awaited<ReturnType<Serving['startMetrics']>>
+  readonly starting: Starting
+  readonly server: Server
+  readonly runToken: string | undefined
+}
+
 /**
  * Serves a home until a stop signal; resolves to the exit code. The listeners of `start` are open
  * before the stores are.
@@ -289,7 +320,6 @@ export async function serve(
   const home = extras.home ?? homeOf(parsed)
   const settings = extras.settings ?? nodeSettings(parsed, home, terminal, mode === 'dev').settings
   const log = nodeLog(mode, settings, terminal)
-  const { report } = log
   const readiness = new Readiness()
   const stopped = new Promise<void>((resolve) =>
     onStop((signal) => {
@@ -309,117 +339,161 @@ export async function serve(
   }
   checkHeap(config.memoryBudgetBytes, log)
   const letHeapGrow = boundYoungHeap()
+  try {
+    await serveHome({ mode, home, settings, terminal, extras, log, readiness, stopped, signals, config, cometbft, consensus, ready })
+  } finally {
+    letHeapGrow()
+  }
+  return 0
+}
+
+/** Opens the page of metrics, the listeners and the stores, in this order, and serves. */
+async function serveHome(served: Served): Promise<void> {
+  const { mode, settings, config, log, extras, readiness } = served
   // The stores of a development chain are small, so they are opened before the listeners; that is
   // wasted if those fail.
   const early = mode === 'dev' ? openCore(config, log, extras) : undefined
   early?.catch(() => undefined)
   const closeEarly = async (): Promise<void> => (await early?.catch(() => undefined))?.close()
-  const serving = await loadServing().catch(async (e: unknown) => {
-    await closeEarly()
-    throw e
-  })
-  const limits = batchLimits(settings)
-  const [starting, startingDebug, startingEngine] = [1, 2, 3].map(() => new serving.StartingDispatch(limits)) as Starting
-  let open: Core | undefined
-  const metrics = await serving
-    .startMetrics(() => open, mode, settings, readiness, report)
-    .catch(async (e: unknown) => {
-      await closeEarly()
-      throw e
-    })
   try {
-    const runToken = serving.asksForTokens(settings) ? serving.newRunToken() : undefined
-    const hooks = {
-      report,
-      onConnect: metrics.onConnect,
-      metricsUrl: metrics.url,
-      readiness,
-      debug: startingDebug.dispatch,
-      engine: mode === 'start' ? engineHooks(home, settings, startingEngine.dispatch) : undefined,
-      explorer: explorerSource(mode, settings, () => open),
-      artifacts: explorerArtifacts(settings, () => open),
-      runToken,
-    }
-    const server = await serving.startServer(settings, starting.dispatch, hooks)
+    const serving = await loadServing()
+    const limits = batchLimits(settings)
+    const starting = [1, 2, 3].map(() => new serving.StartingDispatch(limits)) as Starting
+    let open: Core | undefined
+    const metrics = await serving.startMetrics(() => open, mode, settings, readiness, log.report)
     try {
-      const opening = (): Promise<Core> => early ?? openCore(config, log, extras)
-      const core = cometbft?.bringsState && consensus ? await consensus.openWithState(cometbft, opening, stopped, log) : await opening()
-      if (core === undefined) {
-        // The home has no block so far; the next start resumes or drops a partly restored state.
-        await cometbft?.stop()
-        cometbft?.remove()
-        log.component('node').info('stopped before there was a state')
-        process.exit(0)
-      }
-      const noMoreOfCore = joinLogs(core, log)
-      let cosmos: CosmosListeners | undefined
+      const runToken = serving.asksForTokens(settings) ? serving.newRunToken() : undefined
+      const hooks = serverHooks(served, starting, () => open, { onConnect: metrics.onConnect, metricsUrl: metrics.url, runToken })
+      const server = await serving.startServer(settings, starting[0].dispatch, hooks)
       try {
+        const core = await openServed(served, early)
         open = core
-        const { all, debug, engine } = dispatches(
-          serving,
-          core,
-          settings,
-          log,
-          signals,
-          metrics.meter,
-          extras.onRequest,
-          cometbft && consensus?.networkOf(cometbft),
-          cometbft && consensus?.redirectsOf(cometbft, settings, log),
-        )
-        starting.become(all)
-        startingDebug.become(debug)
-        startingEngine.become(engine)
-        readiness.opened(readyChecks(core, home, settings, cometbft))
-        const baking = await bakingOf(core, settings)
-        if (cometbft !== undefined) {
-          await consensus?.startEngine(cometbft, core, log)
-          metrics.watchEngine(() => cometbft.sample())
-        }
-        cosmos = cometbft && (await consensus?.startListeners(cometbft, core, settings, { meter: metrics.meter, runToken, report }))
-        writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
-        const { httpUrl, wsUrl, debugUrl, engineUrl } = server
-        const urls = {
-          httpUrl,
-          wsUrl,
-          debugUrl,
-          engineUrl,
-          metricsUrl: metrics.url,
-          consensusUrl: cometbft?.rpcUrl,
-          restUrl: cosmos?.restUrl,
-          grpcUrl: cosmos?.grpcUrl,
-        }
-        log.component('node').info('serving', { version: clientVersion(), home, ...urls })
-        if (mode === 'start') checkNode(log)
-        if (baking !== undefined) await sayUnbaked(baking, core, home, log)
-        if (mode === 'start') sayNoBlocks(settings, log, terminal)
-        if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
-        terminal.out(await ready(server, core))
-        signals.serving()
-        if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(() => checkNode(log))
-        await stopped
-        await setTimeout(settings['evm.shutdown_delay'])
-        await Promise.all([server.stop(), cosmos?.stop(), cometbft?.stop()])
-        signals.closing()
-        await extras.beforeClose?.(core)
-        log.component('node').info('every answer under way has ended; closing the stores')
+        await serveCore(served, { serving, metrics, starting, server, runToken }, core)
       } finally {
-        removeRunning(home, process.pid)
-        await cosmos?.stop()
-        // Its application is this core: it ends first, also where the start failed.
-        await cometbft?.stop()
-        await core.close()
-        cometbft?.remove()
-        signals.closed()
-        noMoreOfCore()
-        log.component('node').info('closed')
+        await server.stop()
       }
     } finally {
-      await server.stop()
+      await metrics.stop()
     }
   } finally {
     await closeEarly()
-    await metrics.stop()
-    letHeapGrow()
   }
-  return 0
+}
+
+/** What the listeners need to know; `open` gives the core once it is open. */
+function serverHooks(
+  { mode, home, settings, log, readiness }: Served,
+  [, debug, engine]: Starting,
+  open: () => Core | undefined,
+  given: Pick<ServerHooks, 'onConnect' | 'metricsUrl' | 'runToken'>,
+): ServerHooks {
+  return {
+    ...given,
+    report: log.report,
+    readiness,
+    debug: debug.dispatch,
+    engine: mode === 'start' ? engineHooks(home, settings, engine.dispatch) : undefined,
+    explorer: explorerSource(mode, settings, open),
+    artifacts: explorerArtifacts(settings, open),
+  }
+}
+
+/** The core of a home, once it is open. Ends the process if it is stopped before there is one. */
+async function openServed({ config, log, extras, cometbft, consensus, stopped }: Served, early: Promise<Core> | undefined): Promise<Core> {
+  const opening = (): Promise<Core> => early ?? openCore(config, log, extras)
+  const core = cometbft?.bringsState && consensus ? await consensus.openWithState(cometbft, opening, stopped, log) : await opening()
+  if (core !== undefined) return core
+  // The home has no block so far; the next start resumes or drops a partly restored state.
+  await cometbft?.stop()
+  cometbft?.remove()
+  log.component('node').info('stopped before there was a state')
+  return process.exit(0)
+}
+
+/** Serves a core until a stop signal, then closes it. */
+async function serveCore(served: Served, listening: Listening, core: Core): Promise<void> {
+  const { home, settings, log, signals, extras, cometbft, stopped } = served
+  const noMoreOfCore = joinLogs(core, log)
+  let cosmos: CosmosListeners | undefined
+  try {
+    becomeReady(served, listening, core)
+    const baking = await bakingOf(core, settings)
+    cosmos = await startCometbft(served, listening, core)
+    await announce(served, listening, core, baking, cosmos)
+    await stopped
+    await setTimeout(settings['evm.shutdown_delay'])
+    await Promise.all([listening.server.stop(), cosmos?.stop(), cometbft?.stop()])
+    signals.closing()
+    await extras.beforeClose?.(core)
+    log.component('node').info('every answer under way has ended; closing the stores')
+  } finally {
+    removeRunning(home, process.pid)
+    await cosmos?.stop()
+    // Its application is this core: it ends first, also where the start failed.
+    await cometbft?.stop()
+    await core.close()
+    cometbft?.remove()
+    signals.closed()
+    noMoreOfCore()
+    log.component('node').info('closed')
+  }
+}
+
+/** Gives requests to the core from now on. */
+function becomeReady(
+  { home, settings, log, signals, extras, readiness, cometbft, consensus }: Served,
+  listening: Listening,
+  core: Core,
+): void {
+  const { serving, metrics, starting } = listening
+  const { all, debug, engine } = dispatches(
+    serving,
+    core,
+    settings,
+    log,
+    signals,
+    metrics.meter,
+    extras.onRequest,
+    cometbft && consensus?.networkOf(cometbft),
+    cometbft && consensus?.redirectsOf(cometbft, settings, log),
+  )
+  const [forAll, forDebug, forEngine] = starting
+  forAll.become(all)
+  forDebug.become(debug)
+  forEngine.become(engine)
+  readiness.opened(readyChecks(core, home, settings, cometbft))
+}
+
+/** Starts CometBFT and the listeners for clients of the Cosmos SDK, where the node is under it. */
+async function startCometbft(
+  { settings, log, cometbft, consensus }: Served,
+  { metrics, runToken }: Listening,
+  core: Core,
+): Promise<CosmosListeners | undefined> {
+  if (cometbft === undefined || consensus === undefined) return undefined
+  await consensus.startEngine(cometbft, core, log)
+  metrics.watchEngine(() => cometbft.sample())
+  return await consensus.startListeners(cometbft, core, settings, { meter: metrics.meter, runToken, report: log.report })
+}
+
+/** Says where the node is reached: in its home, in its log and on the terminal. */
+async function announce(
+  { mode, home, settings, terminal, log, signals, cometbft, ready }: Served,
+  { metrics, server, runToken }: Listening,
+  core: Core,
+  baking: Baking | undefined,
+  cosmos: CosmosListeners | undefined,
+): Promise<void> {
+  writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
+  const { httpUrl, wsUrl, debugUrl, engineUrl } = server
+  const [metricsUrl, consensusUrl] = [metrics.url, cometbft?.rpcUrl]
+  const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl, consensusUrl, restUrl: cosmos?.restUrl, grpcUrl: cosmos?.grpcUrl }
+  log.component('node').info('serving', { version: clientVersion(), home, ...urls })
+  if (mode === 'start') checkNode(log)
+  if (baking !== undefined) await sayUnbaked(baking, core, home, log)
+  if (mode === 'start') sayNoBlocks(settings, log, terminal)
+  if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
+  terminal.out(await ready(server, core))
+  signals.serving()
+  if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(() => checkNode(log))
 }
