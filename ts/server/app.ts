@@ -71,7 +71,7 @@ const welcome = ({ allowedHosts, readiness, writeMs }: AppOptions): Step[] => [
   hosts(allowedHosts, refusal(writeMs, 403, INVALID_HOST)),
 ]
 
-/** Answers requests for the explorer's pages; others go on. */
+/** Answers requests for the explorer's pages; others continue. */
 function explorer(options: AppOptions): Step {
   const { pages } = options
   if (pages === undefined) return (_, next) => next()

@@ -29,7 +29,7 @@ export interface AppEnv {
 /** An answer, or one that comes. */
 type Answer = Response | Promise<Response>
 
-/** A step before a route: it answers, or goes on. */
+/** A step before a route: it answers, or continues. */
 export type Step = (c: Context<AppEnv>, next: () => Answer) => Answer
 
 /** The last step: it answers. */
