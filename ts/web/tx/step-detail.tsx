@@ -104,7 +104,8 @@ function Memory({ whole: { step, before } }: { readonly whole: Whole }): JSX.Ele
       {words.length === 0 ? (
         <span class="faint">empty</span>
       ) : (
-        <div class="memory" data-testid="memory">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+        <div class="memory" data-testid="memory" tabIndex={0} role="group" aria-label="Memory">
           {lines.map((hex, i) => (
             <MemoryLine key={i} at={i * LINE} hex={hex} written={written} />
           ))}
