@@ -44,7 +44,7 @@ const hashed = (base, extension, text) => `${base}-${createHash('sha256').update
 const bundle = await rolldown({
   input: {
     main: path.join(import.meta.dirname, 'main.tsx'),
-    worker: path.join(import.meta.dirname, 'ask/artifact-worker.ts'),
+    worker: path.join(import.meta.dirname, 'tools/artifact-worker.ts'),
   },
   platform: 'browser',
   transform: { define: { 'process.env.NODE_ENV': '"production"' } },
