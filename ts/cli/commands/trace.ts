@@ -34,10 +34,7 @@ const CHECK: Readonly<Record<string, Flag>> = { check: { doc: `Exit with ${SOME_
 export const trace: Command = {
   name: 'trace',
   doc: 'Print the calls of a transaction or block as a tree; the origin of a failure comes first.',
-  more: [
-    'TX is a hash; BLOCK a height, hash or tag. --steps, --gas=opcode and =line need a Hearth node.',
-    "A call that is not mined: hearth trace --call --to A --sig 'f(uint256)' 5",
-  ],
+  more: ['TX is a hash; BLOCK a height, hash or tag. --steps, --gas=opcode and =line need a Hearth node.'],
   flags: {
     ...SHARED,
     tree: { doc: 'The tree of calls, which is printed where no other view is given.' },
@@ -49,7 +46,7 @@ export const trace: Command = {
     set: { value: 'FIELD=VALUE', many: true, doc: 'Replay with this from, to, data, value, gas, state=JSON, block=JSON.' },
     override: { value: 'A.FIELD=V', many: true, doc: 'State: A.balance=, A.nonce=, A.code=0x… or @FILE, A.slot[K]=.' },
     'block-override': { value: 'FIELD=V', many: true, doc: 'Block: time, number, baseFeePerGas, gasLimit and others.' },
-    call: { doc: 'Trace a call that is not mined.' },
+    call: { doc: "Trace a call that is not mined: --call --to A --sig 'f(uint256)' 5." },
     to: { value: 'ADDRESS', doc: 'What is called; without it code is deployed.' },
     sig: { value: 'SIGNATURE', doc: 'Function that is called; its arguments follow the flags.' },
     data: { value: 'HEX', doc: 'Data of the call, instead of a signature.' },
