@@ -449,8 +449,9 @@ describe('a fork of a chain with one contract', () => {
       const nowhere = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
       expect(tried('--fork-timeout', '500ms', '--fork-url', nowhere)).toMatch(/cannot fork http:\/\/127\.0\.0\.1:\d+: .*no answer/)
       silent.close()
-      // A wait of an hour would end this test.
-      expect(tried('--fork-timeout', '1h', '--fork-url', 'http://127.0.0.1:1')).toMatch(/cannot fork http:\/\/127\.0\.0\.1:1: bad port: /)
+      expect(tried('--fork-timeout', '500ms', '--fork-url', 'http://127.0.0.1:1')).toMatch(
+        /cannot fork http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED/,
+      )
       expect(tried('--fork-url', origin.url, '--fork-block', '99999')).toMatch(/it has no block 99999/)
     })
   })

@@ -2,9 +2,9 @@
 // its own failure within its bounds.
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { resolveSettings, SettingError } from '../../ts/config/index.ts'
-import { findOrigin } from '../../ts/fork/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { type ForwardOptions, forwardTo } from '../../ts/peers/forward.ts'
 import { post, Refused } from '../../ts/peers/post.ts'
@@ -110,12 +110,27 @@ describe('a forwarded request', () => {
     expect(await one(url, { timeoutMs: 50 })).toEqual([{ failure: 'timeout' }, ['no answer within the time limit']])
   })
 
-  it('is refused at once for a port that fetch never uses', async () => {
-    const url = 'http://127.0.0.1:1'
-    await expect(post(url, '{}', { timeoutMs: 5000 })).rejects.toThrow(Refused)
-    expect(await one(url)).toEqual([{ failure: 'unusable' }, [expect.stringMatching(/^bad port: /)]])
-    // An hour: a wait until then would end this test.
-    await expect(findOrigin(url, undefined, 3_600_000)).rejects.toThrow(`cannot fork ${url}: bad port: `)
+  it('reuses its connection', async () => {
+    const ports = new Set<number | undefined>()
+    const url = await serverOf((body, response, request) => {
+      ports.add(request.socket.remotePort)
+      answering({ result: HASH })(body, response, request)
+    })
+    for (let i = 0; i < 3; i++) expect(await one(url)).toEqual([{ result: HASH }, []])
+    expect(ports.size).toBe(1)
+  })
+
+  it('unpacks gzip, and bounds what it unpacks to', async () => {
+    const gzip = (value: unknown): Buffer => gzipSync(JSON.stringify(value))
+    const serve =
+      (answer: Buffer): Serve =>
+      (_, response) =>
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(answer)
+    expect(await post(await serverOf(serve(gzip({ a: [HASH] }))), '{}', { timeoutMs: 5000 })).toEqual({ a: [HASH] })
+    const large = post(await serverOf(serve(gzip('x'.repeat(1_000_000)))), '{}', { timeoutMs: 5000, answerBytesMax: 1000 })
+    await expect(large).rejects.toThrow(new Refused('an answer of more than 1000 bytes'))
+    const cut = post(await serverOf(serve(gzip({ a: [HASH] }).subarray(0, 20))), '{}', { timeoutMs: 5000 })
+    await expect(cut).rejects.toThrow('unexpected end of file')
   })
 
   it('says where nothing was sent', async () => {

@@ -1,4 +1,6 @@
-// One POST of JSON to another node, with a deadline and a bound for its answer.
+// One POST of JSON to another node, with a deadline and a bound for its answer. Connections stay
+// open between requests.
+import http from 'node:http'
 
 /** Largest answer that is read where the caller names no bound, in bytes. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024
@@ -12,7 +14,7 @@ export class Refused extends Error {
 export class NoAnswer extends Error {
   override name = 'NoAnswer'
   readonly timedOut: boolean
-  /** Code of the failed system call or of the HTTP client; undefined where there is none. */
+  /** Code of the failed system call or of node:http; undefined where there is none. */
   readonly code: string | undefined
 
   constructor(message: string, timedOut: boolean, code?: string) {
@@ -37,87 +39,161 @@ export interface PostOptions {
  */
 const passes = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500
 
-/**
- * The URL without user and password, and the header that carries them. `fetch` refuses URLs with
- * credentials, and its error would show them.
- */
-function withoutCredentials(text: string): { readonly url: string; readonly headers: Record<string, string> } {
-  const url = new URL(text)
-  if (url.username === '' && url.password === '') return { url: text, headers: {} }
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  url.username = ''
-  url.password = ''
-  return { url: url.href, headers: { authorization: `Basic ${Buffer.from(user).toString('base64')}` } }
+/** Where a request goes: what node:http takes, with user and password as a header. */
+interface Target {
+  readonly isTls: boolean
+  readonly host: string
+  readonly port: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
+/** Addresses whose parts are kept: those of an operator's settings. */
+const TARGETS_MAX = 256
+
+const targets = new Map<string, Target>()
+
+/** The parts of an address. Credentials become a header, so that no message shows them. */
+function targetOf(address: string): Target {
+  const known = targets.get(address)
+  if (known !== undefined) return known
+  const { protocol, hostname, port, pathname, search, username, password } = new URL(address)
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const target = {
+    isTls: protocol === 'https:',
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port,
+    path: `${pathname}${search}`,
+    headers: username === '' && password === '' ? {} : { authorization: `Basic ${Buffer.from(user).toString('base64')}` },
+  }
+  if (targets.size < TARGETS_MAX) targets.set(address, target)
+  return target
+}
+
+/** Connections to one node that are kept open without a request. */
+const FREE_SOCKETS_MAX = 32
+
 /**
- * The message of fetch for a port that no page may use (the bad ports of the Fetch standard); its
- * error has no code.
+ * How long such a connection is kept, in milliseconds: less than the five seconds after which
+ * servers of Node close one, so that no request meets a connection that is being closed.
  */
-const BAD_PORT = 'bad port'
+const FREE_MS = 4000
+
+const kept = { keepAlive: true, maxFreeSockets: FREE_SOCKETS_MAX, timeout: FREE_MS }
+const plain = new http.Agent(kept)
+/** Made with the first request over TLS, whose modules a start does not load. */
+let secure: Promise<{ readonly request: typeof http.request; readonly agent: http.Agent }> | undefined
+
+const overTls = async (): Promise<{ readonly request: typeof http.request; readonly agent: http.Agent }> => {
+  const https = await import('node:https')
+  return { request: https.request, agent: new https.Agent(kept) }
+}
+
+/** Sends a request. Resolves to the response once its head is there. */
+async function send(address: string, body: string, headers: PostOptions['headers'], signal: AbortSignal): Promise<http.IncomingMessage> {
+  const target = targetOf(address)
+  secure ??= target.isTls ? overTls() : undefined
+  const { request, agent } = target.isTls && secure !== undefined ? await secure : { request: http.request, agent: plain }
+  const { host, port, path } = target
+  const bytes = Buffer.from(body)
+  const sent = {
+    'content-type': 'application/json',
+    'accept-encoding': 'gzip',
+    // Hosted nodes may refuse requests without one.
+    'user-agent': 'hearth',
+    'content-length': bytes.length,
+    ...target.headers,
+    ...headers,
+  }
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ agent, method: 'POST', host, port, path, headers: sent, signal }, resolve)
+    outgoing.once('error', reject)
+    outgoing.end(bytes)
+  })
+}
 
 /**
  * Posts a body and parses the answer. Throws `Refused` where another attempt is in vain, `NoAnswer`
- * where nothing came back, else an error that says why.
+ * where nothing came back, else an error that says why. No redirect is followed: it would let the
+ * other node send requests to any host that this machine reaches.
  */
 export async function post(address: string, body: string, options: PostOptions): Promise<unknown> {
   const { timeoutMs, answerBytesMax = ANSWER_BYTES_MAX } = options
-  const { url, headers } = withoutCredentials(address)
-  let response: Response
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), Math.ceil(timeoutMs))
   try {
-    response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers, ...options.headers },
-      body,
-      // A redirect would let the other node send requests to any host that this machine reaches.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
-    })
+    const response = await send(address, body, options.headers, deadline.signal)
+    const status = response.statusCode ?? 0
+    const isRedirect = status >= 300 && status < 400
+    const isOk = status >= 200 && status < 300
+    if (isRedirect || (!isOk && !isJson(response))) {
+      response.destroy()
+      const why = `HTTP status ${status}${isRedirect ? ', and redirects are not followed' : ''}`
+      throw passes(status) ? new PostError(why) : new Refused(why)
+    }
+    const answer = parsed(await text(response, answerBytesMax))
+    if (!isOk && passes(status)) throw new PostError(`HTTP status ${status}`)
+    return answer
   } catch (e) {
-    throw noAnswer(e)
+    throw e instanceof Refused || e instanceof PostError ? e : noAnswer(e, deadline.signal.aborted)
+  } finally {
+    clearTimeout(timer)
   }
-  const isRedirect = response.status >= 300 && response.status < 400
-  if (isRedirect || (!response.ok && !isJson(response))) {
-    await response.body?.cancel()
-    const why = `HTTP status ${response.status}${isRedirect ? ', and redirects are not followed' : ''}`
-    throw passes(response.status) ? new Error(why) : new Refused(why)
-  }
-  let answer: unknown
-  try {
-    answer = JSON.parse(await text(response, answerBytesMax))
-  } catch (e) {
-    if (e instanceof Refused) throw e
-    throw e instanceof SyntaxError ? new Error('its answer is no JSON') : noAnswer(e)
-  }
-  if (!response.ok && passes(response.status)) throw new Error(`HTTP status ${response.status}`)
-  return answer
 }
 
-const isJson = (response: Response): boolean => response.headers.get('content-type')?.includes('json') === true
+/** An answer that is of no use, where another attempt may help. */
+class PostError extends Error {}
 
-async function text(response: Response, bytesMax: number): Promise<string> {
-  const parts: Uint8Array[] = []
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new PostError('its answer is no JSON')
+  }
+}
+
+const isJson = ({ headers }: http.IncomingMessage): boolean => headers['content-type']?.includes('json') === true
+
+/** The body of a response, unpacked where it is gzip. */
+async function text(response: http.IncomingMessage, bytesMax: number): Promise<string> {
+  const isGzip = response.headers['content-encoding'] === 'gzip'
+  const parts: Buffer[] = []
   let bytes = 0
-  for await (const part of response.body ?? []) {
+  /** Keeps a part; returns the failure once there is more than may be read. */
+  const take = (part: Buffer): Refused | undefined => {
     bytes += part.length
-    if (bytes > bytesMax) throw new Refused(`an answer of more than ${bytesMax} bytes`)
     parts.push(part)
+    return bytes > bytesMax ? new Refused(`an answer of more than ${bytesMax} bytes`) : undefined
+  }
+  if (isGzip) {
+    const { createGunzip } = await import('node:zlib')
+    const unpacked = createGunzip()
+    response.once('error', (e) => unpacked.destroy(e))
+    for await (const part of response.pipe(unpacked)) {
+      const tooLarge = take(part as Buffer)
+      if (tooLarge === undefined) continue
+      response.destroy()
+      throw tooLarge
+    }
+  } else {
+    await new Promise<void>((resolve, reject) => {
+      response.on('data', (part: Buffer) => {
+        const tooLarge = take(part)
+        if (tooLarge !== undefined) response.destroy(tooLarge)
+      })
+      response.once('end', resolve).once('error', reject)
+    })
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
-/**
- * Why a request got no answer; fetch hides it in the cause. `Refused` if nothing was sent and never
- * will be.
- */
-function noAnswer(e: unknown): NoAnswer | Refused {
-  const cause = e instanceof Error && e.cause instanceof Error ? e.cause : e
-  if (!(cause instanceof Error)) return new NoAnswer(String(cause), false)
-  if (cause.message === BAD_PORT) return new Refused('bad port: the Fetch standard has it among those that are never connected to')
-  const { code } = cause as NodeJS.ErrnoException
+/** Why a request got no answer. */
+function noAnswer(e: unknown, timedOut: boolean): NoAnswer {
+  if (timedOut) return new NoAnswer('no answer', true)
+  if (!(e instanceof Error)) return new NoAnswer(String(e), false)
+  const { code } = e as NodeJS.ErrnoException
   const named = typeof code === 'string' ? code : undefined
-  if (cause.name === 'TimeoutError') return new NoAnswer('no answer', true, named)
-  return new NoAnswer(cause.message === '' && named !== undefined ? named : cause.message, false, named)
+  return new NoAnswer(e.message === '' && named !== undefined ? named : e.message, false, named)
 }
 
 /** A URL as messages show it: keys of hosted nodes stand in its path, its user and its query. */

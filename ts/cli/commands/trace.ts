@@ -85,7 +85,7 @@ export const simulate: Command = {
   name: 'simulate',
   doc: 'Simulate blocks of calls (eth_simulateV1) and print the tree of each call.',
   more: [
-    'FILE holds the first parameter of eth_simulateV1 as JSON, or its blockStateCalls alone; - is standard',
+    'FILE holds the first parameter of eth_simulateV1 as JSON, or blockStateCalls alone; - is standard',
     'input. The node must have eth_simulateV1 and debug_traceCallMany.',
   ],
   flags: {
