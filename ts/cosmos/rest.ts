@@ -1,10 +1,10 @@
 // REST: paths of the Cosmos SDK's gateways, answers in JSON.
 import type { IncomingMessage } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { CoreError } from '../core/error.ts'
-import { type AppEnv, cors, discarding, hosts, INVALID_HOST, middleware } from '../server/middleware.ts'
+import { type AppEnv, cors, discarding, hosts, INVALID_HOST, inOrder, middleware } from '../server/middleware.ts'
 import { CHALLENGE } from '../server/unauthorized.ts'
 import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
@@ -97,12 +97,13 @@ interface Routed {
   readonly params: Params
 }
 
-/** GETs by URL that were routed before, so that they need neither router nor parser again. */
+/** GETs without a body by URL that were routed before, so that they need no router and parser. */
 class RoutedBefore {
   private readonly byUrl = new Map<string, Routed>()
 
   get({ method, url, headers }: IncomingMessage): Routed | undefined {
-    return method === 'GET' && headers[HEIGHT_HEADER] === undefined ? this.byUrl.get(url as string) : undefined
+    const isShort = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+    return method === 'GET' && isShort && headers[HEIGHT_HEADER] === undefined ? this.byUrl.get(url as string) : undefined
   }
 
   /** Keeps one; the oldest goes where there are too many. */
@@ -172,13 +173,15 @@ export function createRest(options: RestOptions): Hono<AppEnv> {
     onError: (c) =>
       c.json({ code: CODES.invalidArgument, message: `the body has more than ${options.maxBodyBytes} bytes`, details: [] }, 413),
   })
-  app.use(discarding)
-  app.use(middleware(hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN))))
-  app.use(middleware(cors(() => options.corsOrigins, options.writeMs)))
-  app.use(async (c, next) => {
+  const checks = [hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN)), cors(() => options.corsOrigins, options.writeMs)]
+  // Without promises between the steps, which take longer than the answer of the core.
+  const again = (known: Routed) => inOrder(checks, (c) => serveAgain(options, known, c))
+  app.use(((c, next) => {
     const known = before.get(c.env.incoming)
-    return known === undefined ? next() : serveAgain(options, known, c)
-  })
+    return known === undefined ? next() : again(known)(c)
+  }) as MiddlewareHandler<AppEnv>)
+  app.use(discarding)
+  for (const check of checks) app.use(middleware(check))
   for (const query of QUERIES) {
     for (const path of query.get ?? [])
       app.get(
