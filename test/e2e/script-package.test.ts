@@ -240,7 +240,7 @@ describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installe
     const out = path.join(ROOT, 'dist/npm')
     const binary = fs
       .readdirSync(out)
-      .filter((name) => name.endsWith('.tgz') && (name.includes(`-${process.platform}-`) || /^hearth-\d/.test(name)))
+      .filter((name) => name.endsWith('.tgz') && (name.includes(`-${process.platform}-${process.arch}-`) || /^hearth-\d/.test(name)))
     projects.set('npm pack', copyOf('whole'))
     projects.set('npm run pack:binary', project('split', ...binary.map((name) => path.join(out, name))))
     for (const dir of projects.values()) fs.writeFileSync(path.join(dir, 'trace.mjs'), JS_TRACER)
