@@ -29,6 +29,8 @@ struct Counts {
     wrong: u64,
     /// Faults after which a step failed; the others were in the background or were got over.
     seen: u64,
+    /// Faults after which reads were refused until the next opening.
+    refused_reads: u64,
 }
 
 #[derive(Debug, Default)]
@@ -70,6 +72,7 @@ fn live(seed: u64) -> Tally {
         let counts = &mut tally.kinds[kind];
         counts.tried += 1;
         counts.seen += u64::from(end.said.error.is_some() || end.said.refused.is_some());
+        counts.refused_reads += u64::from(end.said.needs_opening);
         counts.lost += u64::from(verdict.lost.is_some());
         counts.wrong += u64::from(wrong.is_some());
         if let Some(what) = wrong.or(verdict.lost) {
@@ -93,12 +96,15 @@ fn failing_calls_lose_nothing_acknowledged() {
             sum.lost += more.lost;
             sum.wrong += more.wrong;
             sum.seen += more.seen;
+            sum.refused_reads += more.refused_reads;
         }
         findings.extend(tally.findings);
     }
     for ((_, name), counts) in KINDS.iter().zip(kinds) {
         row(name, counts.tried, counts.lost, counts.wrong);
-        println!("faults: of {} faults ({name}) a step failed after {}", counts.tried, counts.seen);
+        let Counts { tried, seen, refused_reads, .. } = counts;
+        println!("faults: of {tried} faults ({name}) a step failed after {seen}");
+        println!("faults: reads were refused until the next opening after {refused_reads}");
     }
     assert!(findings.is_empty(), "{findings:#?}");
     assert!(kinds[..2].iter().all(|counts| counts.tried >= homes && counts.seen > 0), "{kinds:?}");
