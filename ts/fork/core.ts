@@ -6,10 +6,10 @@ import { CoreDecorator } from '../core/decorator.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import type { BlockRef, Core, OpenOptions, Operations, ResultStream, StreamOperations } from '../core/port.ts'
 import { readBytes, readJson, readText } from '../core/results.ts'
-import { OriginError } from './batches.ts'
+import { UpstreamError } from '../upstream/error.ts'
+import { type PassedOn, READS, TRACES } from '../upstream/reads.ts'
 import { originLogs } from './logs.ts'
 import type { Origin } from './point.ts'
-import { type PassedOn, READS, TRACES } from './reads.ts'
 
 const encoder = new TextEncoder()
 
@@ -29,7 +29,7 @@ const isNull = (bytes: Uint8Array): boolean => bytes.length === 4 && bytes[0] ==
 
 /** Converts an error of the remote node to an error of the core. */
 function refused(e: unknown): unknown {
-  if (e instanceof OriginError) {
+  if (e instanceof UpstreamError) {
     if (e.code === 3) return new CoreError('execution_reverted', e.said, typeof e.data === 'string' ? e.data : undefined)
     return new CoreError('origin', `the origin of the fork: ${e.message}`)
   }

@@ -2,7 +2,7 @@
 import type { FetchOrigin } from '../core/origin.ts'
 import { shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
-import { Batches } from './batches.ts'
+import { Batches } from '../upstream/batches.ts'
 
 /** A block as JSON-RPC gives it, as far as it is looked at here. */
 export interface OriginBlock {
@@ -23,7 +23,7 @@ export interface Origin {
   readonly block: OriginBlock
   /** Fetches state of that block. */
   readonly ask: FetchOrigin
-  /** Sends one request of any kind; rejects with `OriginError` if the remote node refuses it. */
+  /** Sends one request of any kind; rejects with `UpstreamError` if the remote node refuses it. */
   readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>
   /**
    * Switches to another node, once that has the same block; rejects with `ForkError` if it has not.
@@ -49,7 +49,7 @@ const UNREACHABLE_MS_MAX = 1_000
  * Finds the origin's block: the one with this number, or its newest one. Rejects with `ForkError`.
  */
 export async function findOrigin(url: string, number: number | undefined, timeoutMs: number): Promise<Origin> {
-  const first = new Batches(url, undefined, UNREACHABLE_MS_MAX)
+  const first = new Batches(url, { unreachableMs: UNREACHABLE_MS_MAX })
   const at = number === undefined ? 'latest' : hex(number)
   let answers: [unknown, unknown]
   try {
@@ -68,12 +68,14 @@ export async function findOrigin(url: string, number: number | undefined, timeou
 /** Requests to a node that must have this block. */
 const batchesTo = (url: string, block: OriginBlock): Batches =>
   new Batches(url, {
-    method: 'eth_getBlockByNumber',
-    params: [block.number, false],
-    check: (now) => {
-      if (!isBlock(now) || now.hash !== block.hash) {
-        throw new Error(`block ${Number(block.number)} of ${shownUrl(url)} is another one now: this fork began after ${block.hash}`)
-      }
+    guard: {
+      method: 'eth_getBlockByNumber',
+      params: [block.number, false],
+      check: (now) => {
+        if (!isBlock(now) || now.hash !== block.hash) {
+          throw new Error(`block ${Number(block.number)} of ${shownUrl(url)} is another one now: this fork began after ${block.hash}`)
+        }
+      },
     },
   })
 

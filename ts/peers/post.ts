@@ -31,6 +31,8 @@ export interface PostOptions {
   /** Largest answer, in bytes. */
   readonly answerBytesMax?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** Ends the request; it counts as one without an answer. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -46,7 +48,12 @@ interface Target {
   readonly port: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
+  /** Whether answers are requested in gzip: over loopback, packing takes longer than sending. */
+  readonly isRemote: boolean
 }
+
+/** Names and addresses of this machine itself. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** Addresses whose parts are kept: those of an operator's settings. */
 const TARGETS_MAX = 256
@@ -59,9 +66,11 @@ function targetOf(address: string): Target {
   if (known !== undefined) return known
   const { protocol, hostname, port, pathname, search, username, password } = new URL(address)
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const target = {
     isTls: protocol === 'https:',
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    isRemote: !LOOPBACK.test(host),
+    host,
     port,
     path: `${pathname}${search}`,
     headers: username === '' && password === '' ? {} : { authorization: `Basic ${Buffer.from(user).toString('base64')}` },
@@ -98,7 +107,7 @@ async function send(address: string, body: string, headers: PostOptions['headers
   const bytes = Buffer.from(body)
   const sent = {
     'content-type': 'application/json',
-    'accept-encoding': 'gzip',
+    ...(target.isRemote ? { 'accept-encoding': 'gzip' } : {}),
     // Hosted nodes may refuse requests without one.
     'user-agent': 'hearth',
     'content-length': bytes.length,
@@ -113,16 +122,24 @@ async function send(address: string, body: string, headers: PostOptions['headers
 }
 
 /**
- * Posts a body and parses the answer. Throws `Refused` where another attempt is in vain, `NoAnswer`
- * where nothing came back, else an error that says why. No redirect is followed: it would let the
- * other node send requests to any host that this machine reaches.
+ * Posts a body and parses the answer; see {@link postForBytes}. An answer that is no JSON is an
+ * error too.
  */
-export async function post(address: string, body: string, options: PostOptions): Promise<unknown> {
+export const post = async (address: string, body: string, options: PostOptions): Promise<unknown> =>
+  parsed((await postForBytes(address, body, options)).toString('utf8'))
+
+/**
+ * Posts a body; resolves to the bytes of the answer. Throws `Refused` where another attempt is in
+ * vain, `NoAnswer` where nothing came back, else an error that says why. No redirect is followed:
+ * it would let the other node send requests to any host that this machine reaches.
+ */
+export async function postForBytes(address: string, body: string, options: PostOptions): Promise<Buffer> {
   const { timeoutMs, answerBytesMax = ANSWER_BYTES_MAX } = options
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), Math.ceil(timeoutMs))
+  const signal = options.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, options.signal])
   try {
-    const response = await send(address, body, options.headers, deadline.signal)
+    const response = await send(address, body, options.headers, signal)
     const status = response.statusCode ?? 0
     const isRedirect = status >= 300 && status < 400
     const isOk = status >= 200 && status < 300
@@ -131,7 +148,7 @@ export async function post(address: string, body: string, options: PostOptions):
       const why = `HTTP status ${status}${isRedirect ? ', and redirects are not followed' : ''}`
       throw passes(status) ? new PostError(why) : new Refused(why)
     }
-    const answer = parsed(await text(response, answerBytesMax))
+    const answer = await bytesOf(response, answerBytesMax)
     if (!isOk && passes(status)) throw new PostError(`HTTP status ${status}`)
     return answer
   } catch (e) {
@@ -155,7 +172,7 @@ function parsed(json: string): unknown {
 const isJson = ({ headers }: http.IncomingMessage): boolean => headers['content-type']?.includes('json') === true
 
 /** The body of a response, unpacked where it is gzip. */
-async function text(response: http.IncomingMessage, bytesMax: number): Promise<string> {
+async function bytesOf(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
   const isGzip = response.headers['content-encoding'] === 'gzip'
   const parts: Buffer[] = []
   let bytes = 0
@@ -184,7 +201,7 @@ async function text(response: http.IncomingMessage, bytesMax: number): Promise<s
       response.once('end', resolve).once('error', reject)
     })
   }
-  return Buffer.concat(parts).toString('utf8')
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
 }
 
 /** Why a request got no answer. */

@@ -1,7 +1,9 @@
-// Requests to one URL, gathered into JSON-RPC batches and tried again until their time is over.
+// Requests to one URL, gathered into JSON-RPC batches and sent again until they are answered or
+// their time is over.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoAnswer, post, Refused, shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
+import { BACKOFF_MS, BACKOFF_MS_MAX, isPassing, UpstreamError } from './error.ts'
 
 /** Codes of a connection where nothing listens, or to a host that does not exist. */
 const UNREACHABLE_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'])
@@ -12,29 +14,8 @@ const BATCH_REQUESTS_MAX = 100
 /** Batches that are under way at the same time; more wait. */
 const BATCHES_AT_ONCE = 8
 
-/** Waits between attempts begin with this, double, and end with that, in milliseconds. */
-const BACKOFF_MS = 100
-const BACKOFF_MS_MAX = 3_000
-
-/** Codes of errors that pass: limits (EIP-1474), and what hosted nodes say when they are busy. */
-const PASSING_CODES: ReadonlySet<number> = new Set([-32005, -32016, -32097, 429])
-
-/** An error that the origin answered with. */
-export class OriginError extends Error {
-  override name = 'OriginError'
-  readonly code: number
-  /** The origin's own words. */
-  readonly said: string
-  readonly data: unknown
-
-  constructor(method: string, code: number, message: string, data: unknown) {
-    const said = foreignText(message)
-    super(`${method}: ${said}`)
-    this.said = said
-    this.code = code
-    this.data = data
-  }
-}
+/** Requests that may wait for a batch; more are refused. */
+export const QUEUE_REQUESTS_MAX = 10_000
 
 /** A request that waits for its result. */
 interface Waiting {
@@ -66,29 +47,38 @@ export interface Guard {
   readonly check: (result: unknown) => void
 }
 
+/** Options of batches. */
+export interface BatchOptions {
+  readonly guard?: Guard
+  /**
+   * How long attempts continue where nothing can be reached, in milliseconds; without end where
+   * absent.
+   */
+  readonly unreachableMs?: number
+}
+
 /** Sends requests to a URL. */
 export class Batches {
   private readonly url: string
   private readonly guard: Guard | undefined
-  /** How long attempts continue where nothing can be reached, in milliseconds. */
   private readonly unreachableMs: number
   private queue: Waiting[] = []
   private underWay = 0
   private scheduled = false
   /** Another node may answer now: the next batch includes the guard's request. */
   private suspect = false
-  /** The origin refuses batches: requests go one by one. */
+  /** The upstream refuses batches: requests go one by one. */
   private single = false
 
-  constructor(url: string, guard?: Guard, unreachableMs = Number.POSITIVE_INFINITY) {
+  constructor(url: string, { guard, unreachableMs = Number.POSITIVE_INFINITY }: BatchOptions = {}) {
     this.url = url
     this.guard = guard
     this.unreachableMs = unreachableMs
   }
 
   /**
-   * The result of a request; rejects with `OriginError` where the origin refuses it, else with why
-   * there is no answer in time.
+   * The result of a request. Rejects with `UpstreamError` where the upstream refuses it, else with
+   * why there is no answer in time, or that `QUEUE_REQUESTS_MAX` requests wait already.
    */
   ask(method: string, params: readonly unknown[], timeoutMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -113,6 +103,10 @@ export class Batches {
         fail: (e) => end(() => reject(e)),
         done: false,
         last: undefined,
+      }
+      if (this.queue.length >= QUEUE_REQUESTS_MAX) {
+        waiting.fail(new Error(`${method}: ${QUEUE_REQUESTS_MAX} requests wait for ${shownUrl(this.url)} already`))
+        return
       }
       this.queue.push(waiting)
       this.schedule()
@@ -157,7 +151,12 @@ export class Batches {
         if (e instanceof Refused || isLost) for (const waiting of open) waiting.fail(e as Error)
       }
       open = open.filter((waiting) => !waiting.done)
-      if (open.length > 0) await sleep(Math.min(backoff, Math.max(0, Math.max(...open.map((w) => w.deadline)) - performance.now())))
+      if (this.single && open.length > 1) {
+        // The upstream has just refused a batch: `flush` sends its requests one by one.
+        this.queue.unshift(...open)
+        return
+      }
+      if (open.length > 0) await sleep(Math.min(backoff, Math.max(0, deadlineOf(open) - performance.now())))
       open = open.filter((waiting) => !waiting.done)
     }
   }
@@ -168,24 +167,36 @@ export class Batches {
    */
   private async attempt(open: readonly Waiting[]): Promise<void> {
     const guard = this.suspect ? this.guard : undefined
-    const asked = guard === undefined ? open : [...open, guard]
-    const body = asked.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-    const whole = body.length === 1 ? body[0] : body
-    const timeoutMs = Math.max(1, Math.max(...open.map((waiting) => waiting.deadline)) - performance.now())
-    const replies = this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs }), body.length)
-    if (guard !== undefined) {
-      const reply = replies.get(open.length)
-      if (reply === undefined || reply.error !== undefined) throw new Error('it does not say which block it has')
-      try {
-        guard.check(reply.result)
-      } catch (e) {
-        throw new Refused((e as Error).message)
-      }
-      this.suspect = false
-    }
+    if (guard !== undefined && this.single) await this.checkAlone(guard, deadlineOf(open))
+    const guarded = this.single ? undefined : guard
+    const replies = await this.send(guarded === undefined ? open : [...open, guarded], deadlineOf(open))
+    if (guarded !== undefined) this.check(guarded, replies.get(open.length))
     open.forEach((waiting, id) => {
       settle(waiting, replies.get(id))
     })
+  }
+
+  /** Sends requests as one message; resolves to the replies by the requests' positions. */
+  private async send(requests: readonly Pick<Waiting, 'method' | 'params'>[], deadline: number): Promise<ReadonlyMap<number, Reply>> {
+    const body = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
+    const whole = body.length === 1 ? body[0] : body
+    const timeoutMs = Math.max(1, deadline - performance.now())
+    return this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs }), body.length)
+  }
+
+  private async checkAlone(guard: Guard, deadline: number): Promise<void> {
+    this.check(guard, (await this.send([guard], deadline)).get(0))
+  }
+
+  /** Checks the reply to the guard's request. Throws `Refused` where the check fails. */
+  private check(guard: Guard, reply: Reply | undefined): void {
+    if (reply === undefined || reply.error !== undefined) throw new Error('it does not say which block it has')
+    try {
+      guard.check(reply.result)
+    } catch (e) {
+      throw new Refused((e as Error).message)
+    }
+    this.suspect = false
   }
 
   /** The replies by their number. */
@@ -200,6 +211,9 @@ export class Batches {
     return new Map(list.flatMap((reply) => (typeof reply?.id === 'number' ? [[reply.id, reply] as const] : [])))
   }
 }
+
+/** When the last of these requests is given up. */
+const deadlineOf = (open: readonly Waiting[]): number => Math.max(...open.map(({ deadline }) => deadline))
 
 /**
  * Passes a reply to its caller; one that is missing, or says that it will pass, leaves the
@@ -217,6 +231,6 @@ function settle(waiting: Waiting, reply: Reply | undefined): void {
   }
   const { code, message, data } = reply.error
   const text = typeof message === 'string' ? message : 'an error without a message'
-  if (typeof code === 'number' && PASSING_CODES.has(code)) waiting.last = foreignText(text)
-  else waiting.fail(new OriginError(waiting.method, typeof code === 'number' ? code : 0, text, data))
+  if (isPassing(code)) waiting.last = foreignText(text)
+  else waiting.fail(new UpstreamError(waiting.method, typeof code === 'number' ? code : 0, text, data))
 }

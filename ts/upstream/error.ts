@@ -1,0 +1,31 @@
+// Errors of other nodes, and after which of them another attempt may help.
+import { foreignText } from '../peers/words.ts'
+
+/** Waits between attempts begin with this, double, and end with that, in milliseconds. */
+export const BACKOFF_MS = 100
+export const BACKOFF_MS_MAX = 3_000
+
+/**
+ * Codes of errors that pass: limits (EIP-1474), and what hosted nodes answer while they are busy.
+ */
+const PASSING_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, -32097, 429])
+
+/** Whether another attempt may succeed after an error with this code. */
+export const isPassing = (code: unknown): boolean => PASSING_CODES.has(code)
+
+/** An error that an upstream answered with. */
+export class UpstreamError extends Error {
+  override name = 'UpstreamError'
+  readonly code: number
+  /** The message of the upstream, without control characters and of bounded length. */
+  readonly said: string
+  readonly data: unknown
+
+  constructor(method: string, code: number, message: string, data: unknown) {
+    const said = foreignText(message)
+    super(`${method}: ${said}`)
+    this.said = said
+    this.code = code
+    this.data = data
+  }
+}
