@@ -239,6 +239,11 @@ impl Core {
         batch_bytes: u64,
     ) -> Result<(), FlatKvError> {
         let before = writer.wal.last();
+        let synced_alone = self.is_synced_alone() && payloads.len() == 1;
+        if !synced_alone {
+            let cut = writer.wal.cut_preallocation();
+            writer.fail(cut)?;
+        }
         let appended = writer.wal.append_together(payloads);
         let wal_bytes = writer.fail(appended)?;
         let grown = check_sequence(height, before, payloads.len() as u64, writer.wal.last());
@@ -247,13 +252,24 @@ impl Core {
         payloads.iter().skip(1).for_each(|_| writer.unflushed.add(0, 0));
         self.snapshots.count(wal_bytes);
         match self.fsync {
-            Fsync::Block if !self.deferred.load(SeqCst) => self.sync(writer),
+            Fsync::Block if self.is_synced_alone() => {
+                self.sync(writer)?;
+                if synced_alone {
+                    writer.wal.preallocate();
+                }
+                Ok(())
+            }
             Fsync::Never => Ok(()),
             Fsync::Block | Fsync::Interval(_) | Fsync::None => {
                 self.dirty.store(true, SeqCst);
                 self.sync_before(writer, batch_bytes)
             }
         }
+    }
+
+    /// Whether each record is synced before the next one is appended.
+    fn is_synced_alone(&self) -> bool {
+        self.fsync == Fsync::Block && !self.deferred.load(SeqCst)
     }
 
     fn check_place(&self, commit: &Commit<'_>, first: bool) -> Result<(), FlatKvError> {

@@ -163,7 +163,9 @@ impl Core {
         }
         // After a failure only opening again brings things together; a flush could put RocksDB
         // ahead. RocksDB itself does not flush at its end: see `db.rs`.
-        let result = if writer.failed.is_some() { Ok(()) } else { self.flush_all(&mut writer) };
+        let cut = writer.wal.cut_preallocation();
+        let cut = writer.fail(cut);
+        let result = if writer.failed.is_some() { cut } else { self.flush_all(&mut writer) };
         writer.closed = true;
         result
     }

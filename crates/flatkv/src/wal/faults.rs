@@ -29,6 +29,8 @@ struct Tally {
     /// definition of a torn tail this is for `hearth db repair`. Only possible where several
     /// records wait for one sync.
     out_of_order: u64,
+    /// How often there were zeros behind the log.
+    preallocations: u64,
 }
 
 impl Tally {
@@ -41,6 +43,7 @@ impl Tally {
         self.wrong += other.wrong;
         self.refused += other.refused;
         self.out_of_order += other.out_of_order;
+        self.preallocations += other.preallocations;
     }
 
     fn failures(&self) -> u64 {
@@ -182,6 +185,12 @@ impl Run {
                     return;
                 }
                 self.acknowledged = self.records.len() as u64;
+                // As in the store: where each record is synced alone.
+                if self.sync_every == 1 && self.rng.chance(1, 3) {
+                    wal.preallocate();
+                    wal.join_preallocation();
+                    self.tally.preallocations += u64::from(wal.preallocated_bytes() > 0);
+                }
             }
         }
     }
@@ -276,6 +285,7 @@ fn nothing_acknowledged_is_lost() {
     println!("faults: WAL | I/O error | {} | 0 | 0", all.io_errors);
     println!("faults: WAL | unsynced records out of order, refused | {} | 0 | 0", all.out_of_order);
     assert!(all.power_cuts > runs && all.kills > 0 && all.full > 0 && all.io_errors > 0);
+    assert!(all.preallocations > runs, "{all:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod check;
 #[cfg(test)]
 mod faults;
+mod preallocation;
 pub(crate) mod record;
 pub(crate) mod salvage;
 pub(crate) mod scan;
@@ -15,6 +16,7 @@ pub(crate) use check::LogFault;
 use crate::FlatKvError;
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
+use preallocation::Preallocation;
 use record::{MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, SegmentHeader, put_frame};
 use scan::{End, WalScan};
 use std::{
@@ -43,6 +45,7 @@ struct Open {
     tail: Arc<Tail>,
     salt: u64,
     end: u64,
+    ahead: Preallocation,
 }
 
 /// The segment being written, for the thread that syncs it.
@@ -76,7 +79,12 @@ impl Wal {
         let open = match (segments.back(), open) {
             (Some((_, path)), Some((header, end))) => {
                 let file = disk.open(path, OpenMode::ReadWrite).map_err(FlatKvError::io(path))?;
-                Some(Open { tail: Tail::new(file, path.clone()), salt: header.salt, end })
+                Some(Open {
+                    tail: Tail::new(file, path.clone()),
+                    salt: header.salt,
+                    end,
+                    ahead: Preallocation::default(),
+                })
             }
             _ => None,
         };
@@ -118,9 +126,11 @@ impl Wal {
         for (number, payload) in (self.next..).zip(payloads) {
             put_frame(&mut records, open.salt, number, payload.as_ref());
         }
+        open.ahead.before_write(open.end + records.len() as u64);
         if let Err(error) = open.tail.file.write_all_at(&records, open.end) {
             // The partly written records are a torn tail. Truncating them now saves the next open
             // from doing so.
+            open.ahead.clear(open.end);
             let _ = open.tail.file.set_len(open.end);
             return Err(FlatKvError::io(&open.tail.path)(error));
         }
@@ -130,6 +140,8 @@ impl Wal {
     }
 
     fn start_segment(&mut self) -> Result<(), FlatKvError> {
+        // A segment that another one follows ends with a record.
+        self.cut_preallocation()?;
         self.sync()?;
         let header = SegmentHeader { first: self.next, salt: RandomState::new().hash_one(self.next) };
         let path = segment_path(&self.dir, self.next);
@@ -144,7 +156,12 @@ impl Wal {
         };
         self.segments.push_back((self.next, path.clone()));
         let end = record::SEGMENT_HEADER_BYTES as u64;
-        self.open = Some(Open { tail: Tail::new(file, path), salt: header.salt, end });
+        self.open = Some(Open {
+            tail: Tail::new(file, path),
+            salt: header.salt,
+            end,
+            ahead: Preallocation::default(),
+        });
         Ok(())
     }
 
@@ -154,6 +171,41 @@ impl Wal {
         file.sync_all()?;
         self.disk.sync_dir(&self.dir)?;
         Ok(file)
+    }
+
+    /// Has zeros written behind the end of the log, in the background, where few are left: for
+    /// appends each of which is synced before the next one.
+    pub(crate) fn preallocate(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.ahead.extend(&open.tail, open.end, self.segment_bytes);
+        }
+    }
+
+    /// Waits for the thread that writes zeros.
+    #[cfg(test)]
+    fn join_preallocation(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.ahead.join();
+        }
+    }
+
+    /// Preallocated bytes behind the end of the log.
+    #[cfg(test)]
+    fn preallocated_bytes(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.ahead.left(open.end))
+    }
+
+    /// Cuts off what is behind the end of the log, before appends that no sync separates, and
+    /// before the end of the process.
+    ///
+    /// # Errors
+    /// Of the cut: the zeros may still be there then, and nothing may be appended without a sync.
+    pub(crate) fn cut_preallocation(&mut self) -> Result<(), FlatKvError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        match open.ahead.clear(open.end) {
+            true => open.tail.file.set_len(open.end).map_err(FlatKvError::io(&open.tail.path)),
+            false => Ok(()),
+        }
     }
 
     /// Brings everything that was appended to the disk.

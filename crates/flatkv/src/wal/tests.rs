@@ -131,3 +131,48 @@ fn stored_bytes_do_not_pass_for_a_record() {
     fs::write(&path, bytes).unwrap();
     assert_eq!(numbers(dir.path()).unwrap(), [1]);
 }
+
+#[test]
+fn preallocated_space_is_written_over_and_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let ends = write(dir.path(), 2, u64::MAX);
+    let path = segment_path(dir.path(), 1);
+    let len = || fs::metadata(&path).unwrap().len();
+    let mut wal = Wal::resume(scan(dir.path()).unwrap(), u64::MAX).unwrap();
+    let again = fs::read(&path).unwrap()[ends[1]..ends[2]].to_vec();
+    let payload = again[record::RECORD_HEADER_BYTES..].to_vec();
+    wal.preallocate();
+    // The thread is waited for, so that its end is known.
+    wal.join_preallocation();
+    assert_eq!(
+        (len(), wal.preallocated_bytes()),
+        (ends[2] as u64 + preallocation::EXTENT_BYTES, preallocation::EXTENT_BYTES)
+    );
+    wal.append(&payload).unwrap();
+    wal.sync().unwrap();
+    assert_eq!(len(), ends[2] as u64 + preallocation::EXTENT_BYTES, "the record is within");
+    assert_eq!(wal.preallocated_bytes(), preallocation::EXTENT_BYTES - again.len() as u64);
+    // There is enough left: nothing is written.
+    wal.preallocate();
+    wal.join_preallocation();
+    assert_eq!(len(), ends[2] as u64 + preallocation::EXTENT_BYTES);
+    // The process dies here.
+    std::mem::forget(wal);
+    let mut scanned = scan(dir.path()).unwrap();
+    assert_eq!(scanned.records.len(), 3);
+    scanned.truncate(Some(2)).unwrap();
+    assert_eq!(len(), (ends[2] + again.len()) as u64);
+    let mut wal = Wal::resume(scanned, u64::MAX).unwrap();
+    wal.preallocate();
+    wal.cut_preallocation().unwrap();
+    assert_eq!((len(), wal.preallocated_bytes()), ((ends[2] + again.len()) as u64, 0));
+    // A segment that another one follows has none.
+    let mut wal = Wal { segment_bytes: len() + 1, ..wal };
+    wal.preallocate();
+    wal.append(&payload).unwrap();
+    wal.preallocate();
+    wal.append(&payload).unwrap();
+    assert_eq!(len(), (ends[2] + 2 * again.len()) as u64);
+    let found = scan(dir.path()).unwrap().records;
+    assert_eq!(found.iter().map(|found| found.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+}

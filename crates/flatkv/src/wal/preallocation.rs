@@ -1,0 +1,121 @@
+//! Preallocated space behind the end of the log: zeros on the disk, over which the next records are
+//! written.
+//!
+//! A record that extends its file is durable only once the journal of the file system has the new
+//! size and the new blocks, and waits with it for what other files have in the same transaction.
+//! A record written over zeros that are on the disk already needs its own bytes alone: what
+//! PostgreSQL and RocksDB (`recycle_log_file_num`) reuse old segments for.
+//!
+//! Opening takes the zeros for the torn tail that they are, and cuts them off. Two records that
+//! are written over zeros and not synced in between could reach the disk in any order, and opening
+//! refuses a sound record behind a torn one: before appends that no sync separates the zeros are
+//! cut off, see [`super::Wal::cut_preallocation`].
+
+use super::Tail;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{Builder, JoinHandle},
+};
+
+/// Bytes that are preallocated at once.
+pub(super) const EXTENT_BYTES: u64 = 16 << 20;
+/// More are preallocated as soon as fewer are left.
+pub(super) const LEAST_BYTES: u64 = 4 << 20;
+/// Bytes of one write of zeros, after each of which the thread may be stopped.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// What is preallocated of the segment that is being written.
+#[derive(Default)]
+pub(super) struct Preallocation {
+    /// Where the zeros end in the file; at or before the end of the log where there are none.
+    end: u64,
+    maker: Option<Maker>,
+}
+
+/// The thread that writes zeros behind `from`.
+struct Maker {
+    from: u64,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Option<u64>>,
+}
+
+impl Preallocation {
+    /// Preallocated bytes behind the end of the log.
+    pub(super) fn left(&self, log_end: u64) -> u64 {
+        self.end.saturating_sub(log_end)
+    }
+
+    /// Starts to preallocate behind the end of the log where little is left. Without a thread to be
+    /// had nothing is: the next record extends the file.
+    pub(super) fn extend(&mut self, tail: &Arc<Tail>, log_end: u64, most: u64) {
+        if self.maker.as_ref().is_some_and(|maker| !maker.thread.is_finished()) {
+            return;
+        }
+        self.join();
+        let from = self.end.max(log_end);
+        let to = (from + EXTENT_BYTES).min(most);
+        if self.left(log_end) >= LEAST_BYTES || to <= from {
+            return;
+        }
+        let (tail, stop) = (tail.clone(), Arc::new(AtomicBool::new(false)));
+        let stopped = stop.clone();
+        let run = move || make(&tail, from, to, &stopped).ok();
+        if let Ok(thread) = Builder::new().name("flatkv-prealloc".into()).spawn(run) {
+            self.maker = Some(Maker { from, stop, thread });
+        }
+    }
+
+    /// Waits for the thread where a record up to `end` would reach what it writes.
+    pub(super) fn before_write(&mut self, end: u64) {
+        if self.maker.as_ref().is_some_and(|maker| end > maker.from) {
+            self.join();
+        }
+    }
+
+    /// Waits for the thread, and counts what it made.
+    pub(super) fn join(&mut self) {
+        let Some(maker) = self.maker.take() else { return };
+        // A thread that failed preallocated nothing: the next record extends the file, and finds
+        // out whether that fails too. A sync that failed is kept by the tail.
+        if let Ok(Some(end)) = maker.thread.join() {
+            self.end = self.end.max(end);
+        }
+    }
+
+    /// Stops the thread; nothing counts as preallocated afterwards. Returns whether the file may be longer than
+    /// the log.
+    pub(super) fn clear(&mut self, log_end: u64) -> bool {
+        let was_making = self.maker.is_some();
+        if let Some(maker) = &self.maker {
+            maker.stop.store(true, Relaxed);
+        }
+        self.join();
+        let had = was_making || self.end > log_end;
+        self.end = 0;
+        had
+    }
+}
+
+impl Drop for Preallocation {
+    fn drop(&mut self) {
+        // The lock of the store is free after this: nothing may write to the file then.
+        self.clear(0);
+    }
+}
+
+/// Writes zeros and syncs them; returns where they end.
+fn make(tail: &Tail, from: u64, to: u64, stop: &AtomicBool) -> io::Result<u64> {
+    let zeros = vec![0; WRITE_BYTES];
+    let mut at = from;
+    while at < to && !stop.load(Relaxed) {
+        let len = (to - at).min(WRITE_BYTES as u64);
+        tail.file.write_all_at(&zeros[..len as usize], at)?;
+        at += len;
+    }
+    tail.sync().map_err(io::Error::other)?;
+    Ok(at)
+}
