@@ -86,8 +86,8 @@ impl Preallocation {
         }
     }
 
-    /// Stops the thread; nothing counts as preallocated afterwards. Returns whether the file may be longer than
-    /// the log.
+    /// Stops the thread; nothing counts as preallocated afterwards. Returns whether the file may be
+    /// longer than the log.
     pub(super) fn clear(&mut self, log_end: u64) -> bool {
         let was_making = self.maker.is_some();
         if let Some(maker) = &self.maker {
