@@ -56,10 +56,12 @@ export class Answers {
     this.pageMax = pageMax
   }
 
-  /** An answer in JSON; without a promise where it lies ready in memory. */
+  /**
+   * An answer in JSON, to bounded parameters; without a promise where it lies ready in memory.
+   */
   json({ name, source }: Query, params: Params, height: number | undefined): Promise<Answer> | Answer {
     if (source === 'engine') return this.jsonOfEngine(name, params)
-    const given = this.core.request('cosmosRest', { query: name, params: this.bounded(params), ...at(height) })
+    const given = this.core.request('cosmosRest', { query: name, params, ...at(height) })
     return typeof given === 'string' ? jsonAnswer(given) : given.then(jsonAnswer, unknownToCore)
   }
 
@@ -89,7 +91,7 @@ export class Answers {
   }
 
   /** Parameters with no longer a page than the settings allow. */
-  private bounded(params: Params): Params {
+  bounded(params: Params): Params {
     const limit = params['pagination.limit']
     if (typeof limit !== 'string' || !/^\d+$/.test(limit) || BigInt(limit) <= BigInt(this.pageMax)) return params
     return { ...params, 'pagination.limit': String(this.pageMax) }

@@ -55,7 +55,7 @@ export async function startCosmos(settings: Settings, hooks: CosmosHooks): Promi
     if (settings['rest.enabled']) {
       const { createRest } = await import('./rest.ts')
       const gate = new Gate(settings, 'rest', runToken)
-      const app = createRest({
+      const { app, serveAgain } = createRest({
         answers,
         gate,
         meter,
@@ -65,10 +65,10 @@ export async function startCosmos(settings: Settings, hooks: CosmosHooks): Promi
         writeMs: settings['evm.write_timeout'],
         report,
       })
-      const server = http.createServer(
-        timeouts(settings),
-        lazyApp(async () => app, report),
-      )
+      const serve = lazyApp(async () => app, report)
+      const server = http.createServer(timeouts(settings), (request, response) => {
+        if (!serveAgain(request, response)) serve(request, response)
+      })
       stops.push(() => (server.listening ? stopListener(server, withinMs) : Promise.resolve()))
       restUrl = `http://${await open(server, 'rest', gate)}`
     }

@@ -1,10 +1,11 @@
 // REST: paths of the Cosmos SDK's gateways, answers in JSON.
-import type { IncomingMessage } from 'node:http'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { CoreError } from '../core/error.ts'
-import { type AppEnv, cors, discarding, hosts, INVALID_HOST, inOrder, middleware } from '../server/middleware.ts'
+import { isAllowedHost } from '../server/hosts.ts'
+import { type AppEnv, cors, discarding, hosts, INVALID_HOST, middleware } from '../server/middleware.ts'
+import { cutOffAfter } from '../server/respond.ts'
 import { CHALLENGE } from '../server/unauthorized.ts'
 import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
@@ -97,13 +98,18 @@ interface Routed {
   readonly params: Params
 }
 
-/** GETs without a body by URL that were routed before, so that they need no router and parser. */
+/**
+ * GETs by URL that were routed before: the next one is answered without Hono, whose context and
+ * promises take longer than the core.
+ */
 class RoutedBefore {
   private readonly byUrl = new Map<string, Routed>()
 
+  /** That of a request without a body, a height or a web page's origin. */
   get({ method, url, headers }: IncomingMessage): Routed | undefined {
+    if (method !== 'GET' || headers.origin !== undefined || headers[HEIGHT_HEADER] !== undefined) return undefined
     const isShort = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
-    return method === 'GET' && isShort && headers[HEIGHT_HEADER] === undefined ? this.byUrl.get(url as string) : undefined
+    return isShort ? this.byUrl.get(url as string) : undefined
   }
 
   /** Keeps one; the oldest goes where there are too many. */
@@ -123,12 +129,15 @@ const [KEPT_URLS_MAX, KEPT_URL_MAX] = [256, 512]
 /** The path of a query as Hono writes it. */
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
-/** Serves a GET that was routed before. */
-function serveAgain({ answers, gate, meter, report }: RestOptions, { query, params }: Routed, c: Context<AppEnv>): Response {
-  const { incoming, outgoing } = c.env
+/** Answers a GET that was routed before. */
+function answerAgain(options: RestOptions, { query, params }: Routed, request: IncomingMessage, response: ServerResponse): void {
+  const { answers, gate, meter, report, writeMs } = options
   const end = (code: number, { status, headers, body }: Written): void => {
     meter.query('rest', query.name, code)
-    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+    const lines: (string | number)[] = ['content-length', Buffer.byteLength(body)]
+    for (const name in headers) lines.push(name, headers[name] as string)
+    response.writeHead(status, lines as string[]).end(body)
+    if (response.writableLength > 0) cutOffAfter(response, writeMs)
   }
   const done = (answer: Answer): void => end(CODES.ok, written(answer))
   const fail = (e: unknown): void => {
@@ -136,7 +145,7 @@ function serveAgain({ answers, gate, meter, report }: RestOptions, { query, para
     end(failure.code, failed(failure))
   }
   try {
-    const admitted = gate.check(gate.clientOf(incoming), incoming.headers.authorization)
+    const admitted = gate.check(gate.clientOf(request), request.headers.authorization)
     const answer =
       admitted instanceof Promise ? admitted.then(() => answers.json(query, params, undefined)) : answers.json(query, params, undefined)
     if (answer instanceof Promise) answer.then(done, fail)
@@ -144,11 +153,17 @@ function serveAgain({ answers, gate, meter, report }: RestOptions, { query, para
   } catch (e) {
     fail(e)
   }
-  return RESPONSE_ALREADY_SENT
+}
+
+/** The app of REST, and the way around it. */
+export interface Rest {
+  readonly app: Hono<AppEnv>
+  /** Answers a request as the app answered one with the same URL before; false where none was. */
+  readonly serveAgain: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 /** Makes the app of REST. */
-export function createRest(options: RestOptions): Hono<AppEnv> {
+export function createRest(options: RestOptions): Rest {
   const { answers, gate, meter, report } = options
   const app = new Hono<AppEnv>()
   const before = new RoutedBefore()
@@ -174,12 +189,6 @@ export function createRest(options: RestOptions): Hono<AppEnv> {
       c.json({ code: CODES.invalidArgument, message: `the body has more than ${options.maxBodyBytes} bytes`, details: [] }, 413),
   })
   const checks = [hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN)), cors(() => options.corsOrigins, options.writeMs)]
-  // Without promises between the steps, which take longer than the answer of the core.
-  const again = (known: Routed) => inOrder(checks, (c) => serveAgain(options, known, c))
-  app.use(((c, next) => {
-    const known = before.get(c.env.incoming)
-    return known === undefined ? next() : again(known)(c)
-  }) as MiddlewareHandler<AppEnv>)
   app.use(discarding)
   for (const check of checks) app.use(middleware(check))
   for (const query of QUERIES) {
@@ -187,15 +196,26 @@ export function createRest(options: RestOptions): Hono<AppEnv> {
       app.get(
         honoPath(path),
         serve(query, (c) => {
-          const params = { ...queryParams(c.req.url), ...c.req.param() }
+          const params = answers.bounded({ ...queryParams(c.req.url), ...c.req.param() })
           return before.keep(c.env.incoming, { query, params })
         }),
       )
-    if (query.post !== undefined) app.post(query.post, limit, serve(query, bodyParams))
+    if (query.post !== undefined)
+      app.post(
+        query.post,
+        limit,
+        serve(query, async (c) => answers.bounded(await bodyParams(c))),
+      )
   }
   app.all(
     '*',
     serve(undefined, () => ({})),
   )
-  return app
+  const serveAgain = (request: IncomingMessage, response: ServerResponse): boolean => {
+    const known = before.get(request)
+    if (known === undefined || !isAllowedHost(options.allowedHosts, request.headers.host)) return false
+    answerAgain(options, known, request, response)
+    return true
+  }
+  return { app, serveAgain }
 }
