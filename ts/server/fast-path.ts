@@ -77,8 +77,6 @@ const UNUSUAL: ReadonlySet<string> = new Set([
   'http2-settings',
   'origin',
   'access-control-request-method',
-  FORWARDED_HEADER,
-  REDIRECTED_HEADER,
 ])
 
 const gzip = promisify(zlib.gzip)
@@ -94,6 +92,8 @@ interface Head {
   readonly accepted: string | undefined
   /** Answers of more bytes are wanted in gzip; undefined: none is. */
   readonly gzipOver: number | undefined
+  /** Whether another node sent it on: it is answered here. */
+  readonly forwarded: boolean
 }
 
 /** The headers of a head, by name in lower case; undefined if it is not ordinary. */
@@ -149,7 +149,8 @@ class HeadCache {
     if (!/^[0-9]{1,15}$/.test(length) || Number(length) > maxBodyBytes) return undefined
     const bodyAt = text.length + HEAD_END.length
     const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined
-    return { bodyAt, end: bodyAt + Number(length), headers, accepted, gzipOver }
+    const forwarded = FORWARDED_HEADER in headers || REDIRECTED_HEADER in headers
+    return { bodyAt, end: bodyAt + Number(length), headers, accepted, gzipOver, forwarded }
   }
 }
 
