@@ -1,31 +1,14 @@
 // The core of a fork: what lies below its first block is read from the origin, everything else is
 // the core's.
-import type { Body } from '../core/body.ts'
-import { openResult, spliced } from '../core/chunks.ts'
 import { CoreDecorator } from '../core/decorator.ts'
-import { CoreError, type CoreErrorKind } from '../core/error.ts'
-import type { BlockRef, Core, OpenOptions, Operations, ResultStream, StreamOperations } from '../core/port.ts'
+import { CoreError } from '../core/error.ts'
+import type { BlockRef, Core, Operations, ResultStream, StreamOperations } from '../core/port.ts'
 import { readBytes, readJson, readText } from '../core/results.ts'
 import { UpstreamError } from '../upstream/error.ts'
+import { originLogs } from '../upstream/logs.ts'
 import { type PassedOn, READS, TRACES } from '../upstream/reads.ts'
-import { originLogs } from './logs.ts'
+import { ElsewhereStream, isMissing, isNull, type Way } from '../upstream/way.ts'
 import type { Origin } from './point.ts'
-
-const encoder = new TextEncoder()
-
-/** Kinds of failure that say that something is not here. */
-const MISSING: ReadonlySet<CoreErrorKind> = new Set([
-  'block_not_found',
-  'evm_not_supported',
-  'header_not_found',
-  'transaction_not_found',
-  'unknown_block',
-])
-
-const isMissing = (e: unknown): boolean => e instanceof CoreError && MISSING.has(e.kind)
-
-/** The JSON of `null`. */
-const isNull = (bytes: Uint8Array): boolean => bytes.length === 4 && bytes[0] === 0x6e
 
 /** Converts an error of the remote node to an error of the core. */
 function refused(e: unknown): unknown {
@@ -41,11 +24,6 @@ const ONLY_OF_ORIGIN: { readonly [Op in keyof Operations]?: string } = {
   getProof: 'nothing can be proved of the own blocks of a fork, which knows only those parts of the state that were read',
   storageRangeAt: 'the storage of the own blocks of a fork cannot be listed, since it knows only the slots that were read',
 }
-
-/**
- * Where an operation goes: to the origin about this block; to the core first; or to the core alone.
- */
-type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 
 /** A core whose chain continues from a block of another one. */
 export const forkedCore = (core: Core, origin: Origin): Core => new ForkedCore(core, origin)
@@ -67,10 +45,10 @@ class ForkedCore extends CoreDecorator {
     return new ForkedCore(core, this.origin)
   }
 
-  /** The origin's answer to a request, as JSON bytes. */
+  /** The origin's answer to a request, as the bytes that it sent. */
   private async ask(method: string, params: readonly unknown[]): Promise<Uint8Array> {
     try {
-      return encoder.encode(JSON.stringify(await this.origin.call(method, params)))
+      return await this.origin.read(method, params)
     } catch (e) {
       throw refused(e)
     }
@@ -85,15 +63,17 @@ class ForkedCore extends CoreDecorator {
     if (typeof ref === 'object' && 'blockNumber' in ref) ref = ref.blockNumber
     if (about === 'hash' || typeof ref === 'object') {
       const isFirst = typeof ref === 'object' && 'blockHash' in ref && ref.blockHash.toLowerCase() === this.origin.block.hash.toLowerCase()
-      return isFirst && about !== 'state' ? { origin: ref as BlockRef } : 'core first'
+      return isFirst && about !== 'state' ? { elsewhere: ref as BlockRef } : 'core first'
     }
     const number = ref?.startsWith('0x') === true ? BigInt(ref) : undefined
     if (about === 'state')
-      return (number !== undefined && number < this.first) || (ref === 'earliest' && this.first > 0n) ? { origin: ref ?? 'latest' } : 'core'
-    if (number !== undefined) return number <= this.first ? { origin: ref as string } : 'core'
-    if (ref === 'earliest') return { origin: ref }
+      return (number !== undefined && number < this.first) || (ref === 'earliest' && this.first > 0n)
+        ? { elsewhere: ref ?? 'latest' }
+        : 'core'
+    if (number !== undefined) return number <= this.first ? { elsewhere: ref as string } : 'core'
+    if (ref === 'earliest') return { elsewhere: ref }
     // The block that the fork begins after is here without its transactions.
-    return ref !== 'pending' && (await this.head()) === this.first ? { origin: this.origin.block.number } : 'core'
+    return ref !== 'pending' && (await this.head()) === this.first ? { elsewhere: this.origin.block.number } : 'core'
   }
 
   override request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
@@ -117,7 +97,7 @@ class ForkedCore extends CoreDecorator {
     if (passed === undefined) return await readBytes(this.core, op, args)
     const way = await this.wayOf(passed, args)
     const there = (block: BlockRef): Promise<Uint8Array> => this.ask(passed.method, passed.params(args, block))
-    if (typeof way === 'object') return await there(way.origin)
+    if (typeof way === 'object') return await there(way.elsewhere)
     if (way === 'core') return await this.here(op, args)
     try {
       const here = await this.here(op, args)
@@ -150,68 +130,11 @@ class ForkedCore extends CoreDecorator {
     const here = this.core.stream(op, args)
     if (passed === undefined) return here
     const there = (block: BlockRef): Promise<Uint8Array> => this.ask(passed.method, passed.params(args, block))
-    return new ForkedStream(
+    return new ElsewhereStream(
       here,
       () => this.wayOf(passed, args),
       there,
       () => passed.block(args) ?? 'latest',
     )
-  }
-}
-
-/** A trace that is the core's, or the origin's where it is not here. */
-class ForkedStream implements ResultStream {
-  private readonly here: ResultStream
-  private readonly way: () => Promise<Way>
-  private readonly there: (block: BlockRef) => Promise<Uint8Array>
-  private readonly given: () => BlockRef
-  private began = false
-  private over = false
-
-  constructor(here: ResultStream, way: () => Promise<Way>, there: (block: BlockRef) => Promise<Uint8Array>, given: () => BlockRef) {
-    this.here = here
-    this.way = way
-    this.there = there
-    this.given = given
-  }
-
-  async open({ head, tail, client }: OpenOptions): Promise<Body> {
-    return await this.begin(
-      async () => await openResult(this.here, { head, tail, client }),
-      (bytes) => ({ kind: 'bytes', bytes: spliced({ head, tail }, bytes) }),
-    )
-  }
-
-  async next(): Promise<Uint8Array | null> {
-    if (this.over) return null
-    if (this.began) return await this.here.next()
-    return await this.begin(
-      () => this.here.next(),
-      (bytes) => bytes,
-    )
-  }
-
-  /** What `here` gives, or the origin's answer. */
-  private async begin<T>(here: () => Promise<T>, there: (bytes: Uint8Array) => T): Promise<T> {
-    this.began = true
-    const way = await this.way()
-    if (typeof way === 'object') return there(await this.fromOrigin(way.origin))
-    try {
-      return await here()
-    } catch (e) {
-      if (way === 'core' || !isMissing(e)) throw e
-      return there(await this.fromOrigin(this.given()))
-    }
-  }
-
-  private async fromOrigin(block: BlockRef): Promise<Uint8Array> {
-    this.over = true
-    this.here.cancel()
-    return await this.there(block)
-  }
-
-  cancel(): void {
-    this.over = true
-    this.here.cancel()
   }
 }

@@ -2,7 +2,8 @@
 import type { FetchOrigin } from '../core/origin.ts'
 import { shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
-import { Batches } from '../upstream/batches.ts'
+import { Batches, type Guard } from '../upstream/batches.ts'
+import { UpstreamClient } from '../upstream/client.ts'
 
 /** A block as JSON-RPC gives it, as far as it is looked at here. */
 export interface OriginBlock {
@@ -23,8 +24,11 @@ export interface Origin {
   readonly block: OriginBlock
   /** Fetches state of that block. */
   readonly ask: FetchOrigin
-  /** Sends one request of any kind; rejects with `UpstreamError` if the remote node refuses it. */
-  readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>
+  /**
+   * The bytes of the result of a read of any kind; rejects with `UpstreamError` if the remote node
+   * refuses it.
+   */
+  readonly read: (method: string, params: readonly unknown[]) => Promise<Buffer>
   /**
    * Switches to another node, once that has the same block; rejects with `ForkError` if it has not.
    */
@@ -65,25 +69,41 @@ export async function findOrigin(url: string, number: number | undefined, timeou
   return new FoundOrigin(url, chainId, block, timeoutMs)
 }
 
-/** Requests to a node that must have this block. */
-const batchesTo = (url: string, block: OriginBlock): Batches =>
-  new Batches(url, {
-    guard: {
-      method: 'eth_getBlockByNumber',
-      params: [block.number, false],
-      check: (now) => {
-        if (!isBlock(now) || now.hash !== block.hash) {
-          throw new Error(`block ${Number(block.number)} of ${shownUrl(url)} is another one now: this fork began after ${block.hash}`)
-        }
-      },
+/** Reads that are passed on at the same time; more are refused. */
+const READS_AT_ONCE = 1024
+
+/** Largest answer to such a read, in bytes. */
+const READ_BYTES_MAX = 256 * 1024 * 1024
+
+/** Requests to a node that must have the block of a fork. */
+interface Ways {
+  /** Of the state, gathered into batches. */
+  readonly batches: Batches
+  /** Of clients, which are passed on one by one. */
+  readonly client: UpstreamClient
+}
+
+function waysTo(url: string, block: OriginBlock, timeoutMs: number): Ways {
+  const guard: Guard = {
+    method: 'eth_getBlockByNumber',
+    params: [block.number, false],
+    check: (now) => {
+      if (!isBlock(now) || now.hash !== block.hash) {
+        throw new Error(`block ${Number(block.number)} of ${shownUrl(url)} is another one now: this fork began after ${block.hash}`)
+      }
     },
-  })
+  }
+  return {
+    batches: new Batches(url, { guard }),
+    client: new UpstreamClient({ url, timeoutMs, atOnce: READS_AT_ONCE, answerBytesMax: READ_BYTES_MAX, guard }),
+  }
+}
 
 class FoundOrigin implements Origin {
   url: string
   readonly chainId: number
   readonly block: OriginBlock
-  private batches: Batches
+  private ways: Ways
   private readonly timeoutMs: number
 
   constructor(url: string, chainId: number, block: OriginBlock, timeoutMs: number) {
@@ -91,14 +111,14 @@ class FoundOrigin implements Origin {
     this.chainId = chainId
     this.block = block
     this.timeoutMs = timeoutMs
-    this.batches = batchesTo(url, block)
+    this.ways = waysTo(url, block, timeoutMs)
   }
 
   readonly ask: FetchOrigin = (requests, withinMs) =>
-    Promise.all(requests.map(([method, params]) => this.batches.ask(method, params, withinMs)))
+    Promise.all(requests.map(([method, params]) => this.ways.batches.ask(method, params, withinMs)))
 
-  call(method: string, params: readonly unknown[]): Promise<unknown> {
-    return this.batches.ask(method, params, this.timeoutMs)
+  read(method: string, params: readonly unknown[]): Promise<Buffer> {
+    return this.ways.client.read(method, params)
   }
 
   async moveTo(url: string): Promise<void> {
@@ -107,7 +127,7 @@ class FoundOrigin implements Origin {
       const wanted = `block ${Number(this.block.number)} (${this.block.hash}) of chain ${this.chainId}`
       throw new ForkError(`${shownUrl(url)} has not ${wanted}, after which this fork began`)
     }
-    this.batches = batchesTo(url, this.block)
+    this.ways = waysTo(url, this.block, this.timeoutMs)
     this.url = url
   }
 }

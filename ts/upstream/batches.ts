@@ -38,8 +38,8 @@ interface Reply {
 }
 
 /**
- * A request that is sent to the remote node with a batch after a failed attempt, and the check of
- * its result, which throws.
+ * A request that is sent to the upstream with what follows a failed attempt, since another node may
+ * answer then, and the check of its result, which throws.
  */
 export interface Guard {
   readonly method: string

@@ -1,11 +1,9 @@
-// Which reads a fork passes on to its origin: what lies below the fork's first block is there
-// alone.
+// Which operations an upstream can answer in place of the core, and how they are sent to it.
 import type { BlockRef, Operations, StepsArguments, StreamOperations } from '../core/port.ts'
 
 /**
- * What a read is about. `content`: blocks, their transactions and receipts; up to the block that
- * the fork begins after they are the origin's. `state`: accounts and calls; that block's own state
- * is here. `hash`: something found by its hash, wherever it is.
+ * What an operation is about. `content`: blocks by number or tag, their transactions and receipts.
+ * `state`: accounts and calls at a block. `hash`: something found by its hash, wherever it is.
  */
 type About = 'content' | 'state' | 'hash'
 
@@ -27,7 +25,7 @@ const at = <A>(
 ): PassedOn<A> => ({ method, about, block, params })
 
 /** Parameters without those at the end that are absent. */
-function trimmed(params: readonly unknown[]): readonly unknown[] {
+export function trimmed(params: readonly unknown[]): readonly unknown[] {
   const last = params.findLastIndex((param) => param !== undefined)
   return params.slice(0, last + 1).map((param) => param ?? null)
 }

@@ -1,4 +1,5 @@
-// Logs of a fork: of blocks below its first one from the origin, of its own from the core.
+// Logs of a chain that begins in the middle of another one: those of blocks below its first one are
+// the upstream's, those of its own blocks the core's.
 import type { JsonObject } from '../core/port.ts'
 
 /** Where logs are. */
