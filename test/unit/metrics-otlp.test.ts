@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
 import { createProvider } from '../../ts/metrics/provider.ts'
 import { INSTRUMENTS } from '../../ts/metrics/table.ts'
+import { endpointOf } from '../../ts/rpc/meter.ts'
 import { SUCCESS } from '../../ts/rpc/outcome.ts'
 import { fakeNative } from './fake-core.ts'
 import { parseScrape, samplesOf } from './scrape.ts'
@@ -112,7 +113,7 @@ describe('the push by OTLP', () => {
   it('sends every instrument of both tables and the resource', async () => {
     const { got, stop } = await collector(200)
     const metrics = make(true)
-    metrics.request(0, 0, SUCCESS, 0, 3)
+    metrics.request(endpointOf('eth_baseFee'), 0, SUCCESS, 0, 3)
     metrics.query('rest', 'x', 0)
     metrics.watchEngine(async () => ({ peers: 3, round: 0, votingPower: 10, restarts: 2 }))
     await metrics.scrape(undefined)

@@ -85,6 +85,8 @@ export type Result = Uint8Array | string | ResultStream
 export interface Method {
   readonly name: string
   readonly doc: string
+  /** Type of the result, for docs/rpc.md. */
+  readonly result: string
   readonly cost: Cost
   /** Whether something of the client is kept beyond the answer: a filter, a subscription. */
   readonly keeps: boolean
@@ -99,13 +101,15 @@ type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P
 export function method<const P extends readonly Param<unknown>[]>(definition: {
   readonly name: string
   readonly doc: string
+  readonly result: string
   readonly cost: Cost
   readonly keeps?: true
   readonly params: P
   readonly handle: (context: HandlerContext, ...args: Values<P>) => Promise<Result> | Result
 }): Method {
-  const { name, doc, cost, keeps = false, params, handle } = definition
-  return { name, doc, cost, keeps, params, call: (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
+  const { name, doc, result, cost, keeps = false, params, handle } = definition
+  const call = (context: HandlerContext, values: unknown) => handle(context, ...(decodeParams(params, values) as Values<P>))
+  return { name, doc, result, cost, keeps, params, call }
 }
 
 /**

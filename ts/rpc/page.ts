@@ -3,8 +3,8 @@
 import { optionsSection } from './codec/trace-options.ts'
 import { headersSection } from './headers.ts'
 import type { Method, Param } from './method.ts'
+import { errorsOf } from './method-errors.ts'
 import { TYPES, typeOf } from './param-types.ts'
-import { errorsOf, resultOf } from './result-types.ts'
 import { METHODS, namespaceOf } from './table.ts'
 
 /** A method that has no transport but the provider of a node in a script. */
@@ -49,7 +49,7 @@ function pretty(value: unknown, indent = 0, room = COLUMNS_MAX): string {
 
 /** The section of a method. */
 function section(method: Method, example: Example | undefined): string[] {
-  const { name, params, cost, doc } = method
+  const { name, params, result, cost, doc } = method
   const lines = [`### ${name}`, '', doc, '']
   if (params.length > 0) {
     lines.push('| parameter | type | |', '|---|---|---|')
@@ -58,7 +58,7 @@ function section(method: Method, example: Example | undefined): string[] {
     lines.push('')
   }
   const errors = errorsOf(name)
-  lines.push(`- Result: ${resultOf(name) ?? ''}`, `- Cost: ${cost}`, ...(errors.length > 0 ? [`- Errors: ${errors.join('; ')}`] : []), '')
+  lines.push(`- Result: ${result}`, `- Cost: ${cost}`, ...(errors.length > 0 ? [`- Errors: ${errors.join('; ')}`] : []), '')
   if (example === undefined) return lines
   const { method: called, params: values, notification, ...response } = example
   const answer = response.error === undefined ? response.result : { error: response.error }

@@ -9,6 +9,7 @@ import { json, method, required } from '../../method.ts'
 export const chainCosmosTx = method({
   name: 'chain_getCosmosTx',
   doc: 'The SHA-256 of the bytes of a transaction, in upper-case hex digits: its hash in the RPC of CometBFT.',
+  result: 'text',
   cost: 'read',
   params: [required('hash', hash)],
   handle: async ({ core }, hash) => {

@@ -25,6 +25,7 @@ async function checksummed(core: Core, digits: string): Promise<string> {
 export const chainEvmAddress = method({
   name: 'chain_getEVMAddress',
   doc: 'The address of an account, or of the operator of a validator, in the text of the Cosmos SDK (bech32), with a checksum (EIP-55).',
+  result: 'address',
   cost: 'read',
   params: [required('account', word)],
   handle: async ({ core }, account) => {

@@ -6,6 +6,7 @@ import { method, optional } from '../../method.ts'
 export const chaindbCompactRefused = method({
   name: 'debug_chaindbCompact',
   doc: 'Not served: the store compacts by itself. Use `hearth db`.',
+  result: 'none: refused with the command to use',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

@@ -6,6 +6,7 @@ import { method, optional } from '../../method.ts'
 export const chaindbPropertyRefused = method({
   name: 'debug_chaindbProperty',
   doc: 'Not served: metrics have it. Use the metrics page.',
+  result: 'none: refused with the command to use',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

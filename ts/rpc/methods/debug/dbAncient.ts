@@ -6,6 +6,7 @@ import { method, optional } from '../../method.ts'
 export const dbAncientRefused = method({
   name: 'debug_dbAncient',
   doc: 'Not served: there is no freezer. Use debug_getRawBlock.',
+  result: 'none: refused with the command to use',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

@@ -6,6 +6,7 @@ import { method, optional } from '../../method.ts'
 export const dbAncientsRefused = method({
   name: 'debug_dbAncients',
   doc: 'Not served: there is no freezer. Use eth_capabilities.',
+  result: 'none: refused with the command to use',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

@@ -6,6 +6,7 @@ import { method, optional } from '../../method.ts'
 export const dbGetRefused = method({
   name: 'debug_dbGet',
   doc: 'Not served: it would read rows of the stores by key. Use `hearth db dump`.',
+  result: 'none: refused with the command to use',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

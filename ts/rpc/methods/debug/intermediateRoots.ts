@@ -5,6 +5,7 @@ import { method, optional, required } from '../../method.ts'
 export const intermediateRoots = method({
   name: 'debug_intermediateRoots',
   doc: 'The state root after each transaction of a block. Needs the state of the parent in the history; a capsule is not enough.',
+  result: 'hash[]',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
   handle: ({ core }, hash) => core.request('intermediateRoots', { hash }),

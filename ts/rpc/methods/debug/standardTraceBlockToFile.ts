@@ -6,6 +6,7 @@ import { method, optional } from '../../method.ts'
 export const standardTraceBlockToFile = method({
   name: 'debug_standardTraceBlockToFile',
   doc: 'Not served: it would write files on the machine of the node. Use debug_traceBlockByHash.',
+  result: 'text[]: the files',
   cost: 'read',
   params: [optional('hash', anything), optional('config', anything)],
   handle: () => {

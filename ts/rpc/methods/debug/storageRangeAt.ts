@@ -12,6 +12,7 @@ const count: Codec<string> = (value) => (typeof value === 'number' && Number.isI
 export const storageRangeAt = method({
   name: 'debug_storageRangeAt',
   doc: 'Storage of an account before a transaction of a block, in the order of the hashed slots.',
+  result: '`{storage, nextKey}`',
   cost: 'heavy',
   params: [
     required('block', blockRef),

@@ -5,6 +5,7 @@ import { method, optional, required } from '../../method.ts'
 export const traceBlockByNumber = method({
   name: 'debug_traceBlockByNumber',
   doc: 'Traces all transactions of a block.',
+  result: '`{txHash, result or error}`[]',
   cost: 'heavy',
   params: [required('block', blockNumber), optional('config', traceConfig)],
   handle: ({ core, trace, warn }, block, config) =>

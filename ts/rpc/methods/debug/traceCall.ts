@@ -8,6 +8,7 @@ const NOTHING = { txIndex: undefined, stateOverrides: undefined, blockOverrides:
 export const traceCall = method({
   name: 'debug_traceCall',
   doc: 'Traces a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
+  result: 'trace of the [tracer](tracing.md#which-tracer-answers-which-question)',
   cost: 'heavy',
   params: [required('transaction', transaction), required('block', blockRef), optional('config', callConfig)],
   handle: ({ core, trace, overrides, warn }, transaction, block, given) => {

@@ -8,6 +8,7 @@ const NOTHING = { stateOverrides: undefined, blockOverrides: undefined, config: 
 export const traceCallMany = method({
   name: 'debug_traceCallMany',
   doc: 'Traces bundles of calls, each call on the state that the ones before left; returns a list for each bundle.',
+  result: 'a list of traces for each bundle',
   cost: 'heavy',
   params: [required('bundles', bundles), optional('context', callContext), optional('config', callConfig)],
   handle: ({ core, trace, overrides, warn }, bundles, context, given) => {

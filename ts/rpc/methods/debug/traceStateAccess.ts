@@ -8,6 +8,7 @@ export const traceStateAccess = method({
     'What one transaction read and wrote: `{accounts, writes, stats}`. `accounts` and `writes` are `{address: {balance?, nonce?, code?, ' +
     'storage: {slot: value}}}`: values right before the transaction of all that it looked at, and final values of all that it changed, ' +
     'reverted frames left out. `stats` is `{reads, writes, nanos}`, each `{account, storage, code}`.',
+  result: '`{accounts, writes, stats}`',
   cost: 'heavy',
   params: [required('hash', hash)],
   handle: ({ core }, hash) => core.stream('traceStateAccess', { hash }),

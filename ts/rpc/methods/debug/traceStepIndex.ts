@@ -11,6 +11,7 @@ export const traceStepIndex = method({
     'A step is one struct log, numbered from 0. `frames` are those of callTracer in the order in which it lists them: `[first, last, own, parent, depth]`, first and last ' +
     'own step and their number; null where a frame has no step; at most 65,536, then `framesOmitted` is their number. `marks` is `[frame, pc, gas]` of every ' +
     '`every`-th step.',
+  result: '`{steps, gasUsed, failed, every, marks, frames}`',
   cost: 'heavy',
   params: [required('of', stepsOf), optional('options', indexOptions)],
   handle: ({ core, trace, overrides }, of, given = NOTHING) => {

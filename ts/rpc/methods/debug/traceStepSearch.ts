@@ -8,6 +8,7 @@ export const traceStepSearch = method({
     'Steps of a transaction or call that `where` is true of: `{hits: [{index, pc, op, frame}], next?}`. `where` has `op` (a name or several), `pc`, ' +
     '`address` (whose storage or code), `slot`, `topic`, `depth`, `frame`, `gasCostAtLeast`, `error`; all that are given must hold. At most `count` (200) from ' +
     '`from` on, or with `backwards` before it; `next` is where to continue.',
+  result: '`{hits, next}`',
   cost: 'heavy',
   params: [required('of', stepsOf), required('options', searchOptions)],
   handle: ({ core, trace, overrides }, of, given) => {

@@ -9,6 +9,7 @@ export const traceTransactionProfile = method({
     '`phases` has `lookupTransactionNanos`, `loadBlockNanos`, `buildBlockContextNanos`, `replayHistoricalTxsNanos`, `prepareTxNanos`, ' +
     '`executionNanos` and `traceResultNanos`; `historicalDbLookupNanos` is the reads of the state store in all of them; `otherNanos` is the ' +
     'total without the execution and the reads outside of it; `store` has number and time of the reads by kind.',
+  result: '`{trace, profile}`',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
   handle: ({ core, trace, warn }, hash, config) =>

@@ -60,6 +60,7 @@ export const devLookups: readonly Method[] = [
   ...named(
     'eth_getAccount',
     'Nonce, balance, storage root and code hash of an account after a block, or null if the account does not exist.',
+    '`{nonce, balance, storageRoot, codeHash}`, or `null`',
     [required('address', address), optional('block', blockRef)],
     ({ core }, address, block = 'latest') => account(core, address, block),
     'heavy',
@@ -67,6 +68,7 @@ export const devLookups: readonly Method[] = [
   ...named(
     'eth_getAccountInfo',
     'Balance, nonce and code of an account after a block.',
+    '`{balance, nonce, code}`',
     [required('address', address), optional('block', blockRef)],
     ({ core }, address, block = 'latest') => accountInfo(core, address, block),
     'heavy',
@@ -74,6 +76,7 @@ export const devLookups: readonly Method[] = [
   ...named(
     'eth_getTransactionBySenderAndNonce',
     'The transaction of a sender with a nonce, mined or waiting, or null.',
+    'transaction, or `null`',
     [required('address', address), required('nonce', number64)],
     ({ core }, address, nonce) => bySenderAndNonce(core, address, BigInt(nonce)),
     'heavy',
@@ -81,6 +84,7 @@ export const devLookups: readonly Method[] = [
   ...named(
     'eth_sendTransactionSync',
     'As eth_sendTransaction, and waits for the receipt as eth_sendRawTransactionSync.',
+    'receipt',
     [required('transaction', transaction), optional('timeout', hexOrDecimal)],
     ({ core, follow }, transaction, timeout) =>
       sendAndWait(core, follow, () => readBytes(core, 'sendTransaction', { transaction }), timeout),
@@ -88,6 +92,7 @@ export const devLookups: readonly Method[] = [
   ...named(
     'anvil_getGenesisTime',
     'The time of block 0, in seconds, as a number.',
+    'number',
     [],
     async ({ core }) => {
       const block = await readAs<{ timestamp: Hex }>(core, 'getBlockByNumber', { block: 'earliest', full: false })
@@ -98,6 +103,7 @@ export const devLookups: readonly Method[] = [
   ...named(
     'anvil_getBlobsByTransactionHash',
     'The blobs of a transaction that waits or is among the last mined ones, or null. Blocks have only hashes of blobs: 64 MiB of blobs are kept in memory, none beyond a restart.',
+    'blobs, or `null`',
     [required('hash', hash)],
     ({ core }, hash) => core.request('blobsOfTransaction', { hash }),
     'heavy',
@@ -105,22 +111,25 @@ export const devLookups: readonly Method[] = [
   ...named(
     'anvil_getBlobByHash',
     'A blob by its versioned hash, kept as for anvil_getBlobsByTransactionHash, or null.',
+    'blobs, or `null`',
     [required('hash', hash)],
     ({ core }, hash) => core.request('blobByHash', { hash }),
     'heavy',
   ),
-  ...named('hardhat_intervalMine', 'Makes a block of what waits, as one that comes by the clock; true.', [], ({ core }) =>
+  ...named('hardhat_intervalMine', 'Makes a block of what waits, as one that comes by the clock; true.', 'boolean', [], ({ core }) =>
     answering(core, 'mine', {}, true),
   ),
   ...named(
     'hardhat_addCompilationResult',
     "Takes nothing from what Hardhat's compiler gives, since traces here have no lines of a source: false.",
+    'boolean',
     [optional('solcVersion', anything), optional('input', anything), optional('output', anything)],
     () => json(false),
   ),
   ...named(
     'hardhat_getStackTraceFailuresCount',
     'How often lines of a source could not be found for a trace: 0, since none are looked for.',
+    'number',
     [],
     () => json(0),
     'read',

@@ -8,11 +8,12 @@ type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P
 export function named<const P extends readonly Param<unknown>[]>(
   names: string,
   doc: string,
+  result: string,
   params: P,
   handle: (context: HandlerContext, ...args: Values<P>) => Promise<Result> | Result,
   cost: Method['cost'] = 'write',
 ): Method[] {
-  return names.split(' ').map((name) => method({ name, doc, cost, params, handle }))
+  return names.split(' ').map((name) => method({ name, doc, result, cost, params, handle }))
 }
 
 /** Does something and answers with something else than the core does. */

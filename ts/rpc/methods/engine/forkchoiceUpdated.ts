@@ -7,6 +7,7 @@ const of = (version: 1 | 2 | 3, forks: string): Method =>
   method({
     name: `engine_forkchoiceUpdatedV${version}`,
     doc: `Makes an executed block the head, notes which blocks are safe and finalized, and begins to build a block of ${forks} on it where there are attributes: {payloadStatus, payloadId}.`,
+    result: '`{payloadStatus, payloadId}`',
     cost: 'write',
     params: [required('forkchoiceState', forkchoiceState), optional('payloadAttributes', engineAttributes)],
     handle: ({ core }, state, attributes) => core.request('engineForkchoiceUpdated', { version, state, attributes }),

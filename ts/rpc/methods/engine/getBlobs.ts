@@ -7,6 +7,7 @@ const of = (version: 1 | 2 | 3, what: string): Method =>
   method({
     name: `engine_getBlobsV${version}`,
     doc: `Blobs of waiting transactions by their versioned hashes, at most 128, ${what}.`,
+    result: 'blobs with proofs, `null` for unknown ones',
     cost: 'heavy',
     params: [required('versionedHashes', hashes)],
     handle: ({ core }, asked) => core.request('engineGetBlobs', { version, hashes: asked }),

@@ -6,6 +6,7 @@ const of = (version: 1 | 2 | 3 | 4 | 5, forks: string, what: string): Method =>
   method({
     name: `engine_getPayloadV${version}`,
     doc: `The block of ${forks} that was built under an id, as it is now; it is not built further: ${what}.`,
+    result: version === 1 ? '`ExecutionPayload`' : '`{executionPayload, blockValue, …}`',
     cost: 'heavy',
     params: [required('payloadId', payloadId)],
     handle: ({ core }, id) => core.request('engineGetPayload', { version, id }),

@@ -14,6 +14,7 @@ export const exchangeCapabilities = (names: readonly string[]): Method =>
   method({
     name: 'engine_exchangeCapabilities',
     doc: 'The methods of the Engine API that this node has, without this one.',
+    result: 'text[]',
     cost: 'read',
     params: [required('consensusClientMethods', clientMethods)],
     handle: () => json(names),
@@ -22,6 +23,7 @@ export const exchangeCapabilities = (names: readonly string[]): Method =>
 export const getClientVersionV1 = method({
   name: 'engine_getClientVersionV1',
   doc: 'Code, name, version and commit of this client, in a list of one. The commit is zero: packages do not contain it.',
+  result: '`{code, name, version, commit}`[]',
   cost: 'read',
   params: [optional('consensusClient', object)],
   handle: ({ clientVersion }) => {

@@ -8,6 +8,7 @@ const bare = (version: 1 | 2, forks: string): Method =>
   method({
     name: `engine_newPayloadV${version}`,
     doc: `Verifies and executes a block of ${forks}, and keeps it in memory until a fork choice names it: {status, latestValidHash, validationError}.`,
+    result: '`{status, latestValidHash, validationError}`',
     cost: 'write',
     params: [required('executionPayload', executionPayload)],
     handle: ({ core }, payload) => core.request('engineNewPayload', { version, payload }),
@@ -20,6 +21,7 @@ export const newPayloadV2 = bare(2, 'Paris and Shanghai')
 export const newPayloadV3 = method({
   name: 'engine_newPayloadV3',
   doc: 'As engine_newPayloadV1, for blocks of Cancun: with the hashes of the blobs that the transactions name, and the root of the beacon block before.',
+  result: '`{status, latestValidHash, validationError}`',
   cost: 'write',
   params: [
     required('executionPayload', executionPayload),
@@ -33,6 +35,7 @@ export const newPayloadV3 = method({
 export const newPayloadV4 = method({
   name: 'engine_newPayloadV4',
   doc: 'As engine_newPayloadV3, for blocks of Prague and Osaka: with the execution requests that the block must give (EIP-7685).',
+  result: '`{status, latestValidHash, validationError}`',
   cost: 'write',
   params: [
     required('executionPayload', executionPayload),

@@ -5,6 +5,7 @@ import { method, optional, required } from '../../method.ts'
 export const call = method({
   name: 'eth_call',
   doc: 'Executes a call on the state after a block and returns its output. Nothing is stored.',
+  result: 'data',
   cost: 'heavy',
   params: [
     required('transaction', transaction),

@@ -5,6 +5,7 @@ import { method, optional, required } from '../../method.ts'
 export const estimateGas = method({
   name: 'eth_estimateGas',
   doc: 'The minimum gas limit with which a transaction succeeds.',
+  result: 'quantity',
   cost: 'heavy',
   params: [
     required('transaction', transaction),

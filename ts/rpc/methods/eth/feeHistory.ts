@@ -14,6 +14,7 @@ const percentiles = arrayOf(percentile, PERCENTILES_MAX)
 export const feeHistory = method({
   name: 'eth_feeHistory',
   doc: 'Base fees, used gas and tips of past blocks.',
+  result: '`{oldestBlock, reward, baseFeePerGas, gasUsedRatio, baseFeePerBlobGas, blobGasUsedRatio}`',
   cost: 'heavy',
   params: [required('blockCount', hexOrDecimal), required('newestBlock', blockNumber), required('rewardPercentiles', percentiles)],
   handle: ({ core }, blockCount, newestBlock, rewardPercentiles) =>

@@ -5,6 +5,7 @@ import { method, required } from '../../method.ts'
 export const getBlockByHash = method({
   name: 'eth_getBlockByHash',
   doc: 'The block with a hash, or null.',
+  result: 'block, or `null`',
   cost: 'read',
   params: [required('hash', hash), required('fullTransactions', boolean)],
   handle: ({ core }, hash, full) => core.request('getBlockByHash', { hash, full }),

@@ -22,6 +22,7 @@ const slot: Codec<ProofSlot> = (value) => {
 export const getProof = method({
   name: 'eth_getProof',
   doc: 'An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186). Works at every height whose state is kept.',
+  result: '`{address, accountProof, balance, codeHash, nonce, storageHash, storageProof}`',
   cost: 'heavy',
   params: [required('address', address), required('storageKeys', arrayOf(slot, SLOTS_MAX)), optional('block', blockRef)],
   handle: ({ core }, address, slots, block = 'latest') => core.request('getProof', { address, slots, block }),

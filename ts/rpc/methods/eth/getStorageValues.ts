@@ -11,6 +11,7 @@ const ENTRIES_MAX = 10_000
 export const getStorageValues = method({
   name: 'eth_getStorageValues',
   doc: 'Storage slots of several accounts after a block, by account.',
+  result: '`{address: hash[]}`',
   cost: 'heavy',
   params: [required('requests', mapOf(address, arrayOf(hash, ENTRIES_MAX), ENTRIES_MAX)), optional('block', blockRef)],
   handle: ({ core }, requests, block) => core.request('getStorageValues', { requests, block }),

@@ -7,6 +7,7 @@ import { countOfOwner, forward } from '../../submission.ts'
 export const getTransactionCount = method({
   name: 'eth_getTransactionCount',
   doc: 'The nonce of an account after a block; with pending, transactions in the pool count. If transactions are forwarded (`evm.forward_url`) or redirected (`consensus.redirect`), a request for pending is too.',
+  result: 'quantity',
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
   handle: ({ core, submission, redirect }, address, block) => {

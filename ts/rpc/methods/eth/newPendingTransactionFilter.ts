@@ -6,6 +6,7 @@ import { json, method, optional } from '../../method.ts'
 export const newPendingTransactionFilter = method({
   name: 'eth_newPendingTransactionFilter',
   doc: 'Creates a filter for pending transactions: their hashes, or whole transactions if `full` is true; returns its id.',
+  result: 'text: the id of the filter or subscription',
   cost: 'read',
   keeps: true,
   params: [optional('full', boolean)],

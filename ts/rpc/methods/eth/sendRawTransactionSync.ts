@@ -10,6 +10,7 @@ import { submit } from '../../submission.ts'
 export const sendRawTransactionSync = method({
   name: 'eth_sendRawTransactionSync',
   doc: 'Submits a signed transaction and waits for its receipt, at most `timeout` milliseconds (default 20 s, maximum 60 s). Error 4 with the hash if it was not mined in time (EIP-7966).',
+  result: 'receipt',
   cost: 'write',
   params: [required('transaction', data), optional('timeout', hexOrDecimal)],
   handle: ({ core, follow, submission }, transaction, timeout) => {

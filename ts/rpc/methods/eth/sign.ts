@@ -6,6 +6,7 @@ import { signMessage } from '../../signing.ts'
 export const sign = method({
   name: 'eth_sign',
   doc: 'Signs a message with an account of eth_accounts (EIP-191).',
+  result: '65 bytes in hex',
   cost: 'read',
   params: [required('account', address), required('message', data)],
   handle: ({ core }, account, message) => signMessage(core, account, message),

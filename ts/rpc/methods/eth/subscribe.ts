@@ -40,6 +40,7 @@ const silence: Source = async () => () => undefined
 export const ethSubscribe = method({
   name: 'eth_subscribe',
   doc: 'Over WebSocket: sends what happens from now on as notifications `eth_subscription`. `"newHeads"`: headers; `"logs"` with a filter: logs, those of blocks that left the chain with `removed: true`, the last one first; `"newPendingTransactions"`: hashes, or whole transactions with `true`; `"syncing"`: nothing, since this node never syncs. The id of the subscription.',
+  result: 'text: the id of the filter or subscription',
   cost: 'read',
   keeps: true,
   params: [required('name', word), optional('criteria', anything)],

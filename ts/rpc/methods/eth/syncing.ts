@@ -15,6 +15,7 @@ async function syncState(network: Network): Promise<Uint8Array> {
 export const syncing = method({
   name: 'eth_syncing',
   doc: 'False, or how far this node is while it reads blocks that its peers under CometBFT have had for long.',
+  result: '`false`, or an object of progress',
   cost: 'read',
   params: [],
   handle: ({ core, network }) => (network === undefined ? core.request('syncing', undefined) : syncState(network)),

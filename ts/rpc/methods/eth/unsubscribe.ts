@@ -6,6 +6,7 @@ import { endSubscription } from '../../subscription.ts'
 export const ethUnsubscribe = method({
   name: 'eth_unsubscribe',
   doc: 'Ends a subscription of this connection; an error if it does not exist.',
+  result: 'boolean',
   cost: 'read',
   params: [required('id', word)],
   handle: ({ subscriber }, id) => endSubscription(subscriber, id),

@@ -11,6 +11,7 @@ async function count(network: Network): Promise<Uint8Array> {
 export const peerCount = method({
   name: 'net_peerCount',
   doc: 'Number of peers: those of CometBFT; a node that runs without it has none.',
+  result: 'quantity',
   cost: 'read',
   params: [],
   handle: ({ network }) => (network === undefined ? json('0x0') : count(network)),

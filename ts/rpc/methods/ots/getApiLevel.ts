@@ -7,6 +7,7 @@ const LEVEL = 8
 export const otsApiLevel = method({
   name: 'ots_getApiLevel',
   doc: "The level of Otterscan's methods that this node speaks: 8.",
+  result: 'number',
   cost: 'read',
   params: [],
   handle: () => json(LEVEL),

@@ -6,6 +6,7 @@ import { type Block, blockDetails, parsed } from '../../otterscan.ts'
 export const otsBlockDetails = method({
   name: 'ots_getBlockDetails',
   doc: 'A block without its transactions, its rewards and all fees of its transactions; null if it does not exist.',
+  result: '`{block, issuance, totalFees}`, or `null`',
   cost: 'heavy',
   params: [required('block', heightOrTag)],
   handle: async (context, block) =>

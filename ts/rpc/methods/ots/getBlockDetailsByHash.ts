@@ -6,6 +6,7 @@ import { type Block, blockDetails, parsed } from '../../otterscan.ts'
 export const otsBlockDetailsByHash = method({
   name: 'ots_getBlockDetailsByHash',
   doc: 'A block without its transactions, its rewards and all fees of its transactions, by its hash; null if it does not exist.',
+  result: '`{block, issuance, totalFees}`, or `null`',
   cost: 'heavy',
   params: [required('hash', hash)],
   handle: async (context, hash) =>

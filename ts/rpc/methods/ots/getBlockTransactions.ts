@@ -6,6 +6,7 @@ import { type Block, blockTransactions, parsed } from '../../otterscan.ts'
 export const otsBlockTransactions = method({
   name: 'ots_getBlockTransactions',
   doc: "One page of a block's transactions, with the first four bytes of their input, and their receipts without logs; page 0 has the last ones. null where there is no such block.",
+  result: '`{fullblock, receipts}`',
   cost: 'heavy',
   params: [required('block', heightOrTag), required('pageNumber', pageNumber), required('pageSize', pageSize)],
   handle: async ({ core }, block, page, size) =>

@@ -7,6 +7,7 @@ import { firstHeight, orWithoutHistory } from '../../sender-nonce.ts'
 export const otsContractCreator = method({
   name: 'ots_getContractCreator',
   doc: 'The transaction and the account that created a contract; null for an account without code, or with code since the first block. Reads the history of states; without it, the address index (evm.address_index).',
+  result: '`{hash, creator}`, or `null`',
   cost: 'heavy',
   params: [required('address', address)],
   handle: ({ core, trace }, address) => {

@@ -8,6 +8,7 @@ import { minedBySenderAndNonce, orWithoutHistory } from '../../sender-nonce.ts'
 export const otsBySenderAndNonce = method({
   name: 'ots_getTransactionBySenderAndNonce',
   doc: 'The hash of the mined transaction with a sender and nonce, or null. Reads the history of states; without it, the address index (evm.address_index).',
+  result: 'hash, or `null`',
   cost: 'heavy',
   params: [required('sender', address), required('nonce', number64)],
   handle: ({ core, trace }, sender, nonce) => {

@@ -6,6 +6,7 @@ import { parity } from '../../parity.ts'
 export const otsTransactionError = method({
   name: 'ots_getTransactionError',
   doc: 'The data with which a transaction reverted; `0x` if it did not.',
+  result: 'data',
   cost: 'heavy',
   params: [required('hash', hash)],
   handle: (context, hash) => context.core.stream('traceTransaction', { hash, config: parity(context, { form: 'failure' }) }),

@@ -5,6 +5,7 @@ import { json, method, required } from '../../method.ts'
 export const otsHasCode = method({
   name: 'ots_hasCode',
   doc: 'Whether an account has code after a block.',
+  result: 'boolean',
   cost: 'read',
   params: [required('address', address), required('block', heightOrTag)],
   handle: async ({ core }, address, block) => json(Buffer.from(await core.request('getCode', { address, block })).toString() !== '"0x"'),

@@ -5,6 +5,7 @@ import { method, required } from '../../method.ts'
 export const otsSearchAfter = method({
   name: 'ots_searchTransactionsAfter',
   doc: 'One page of the transactions with a call, creation or self-destruct from or to an account, after a block, newest first; block 0 starts at the first block. The last block of a page is complete, so a page can exceed pageSize. Needs the address index (evm.address_index).',
+  result: '`{txs, receipts, firstPage, lastPage}`',
   cost: 'heavy',
   params: [required('address', address), required('blockNumber', heightOrZero), required('pageSize', pageSize)],
   handle: ({ core, trace }, address, block, pageSize) =>

@@ -6,6 +6,7 @@ import { parity } from '../../parity.ts'
 export const otsTraceTransaction = method({
   name: 'ots_traceTransaction',
   doc: 'The calls of a transaction as a list, each with its depth.',
+  result: '`{type, depth, from, to, value, input, output}`[]',
   cost: 'heavy',
   params: [required('hash', hash)],
   handle: (context, hash) => context.core.stream('traceTransaction', { hash, config: parity(context, { form: 'calls' }) }),

@@ -7,6 +7,7 @@ import { signMessage } from '../../signing.ts'
 export const personalSign = method({
   name: 'personal_sign',
   doc: 'Signs a message with an account of eth_accounts (EIP-191). Only development chains have this method.',
+  result: '65 bytes in hex',
   cost: 'read',
   params: [required('message', data), required('account', address), optional('password', word)],
   handle: ({ core }, message, account) => signMessage(core, account, message),

@@ -7,6 +7,7 @@ import { method, optional, required } from '../../method.ts'
 export const buildBlockV1 = method({
   name: 'testing_buildBlockV1',
   doc: 'Builds a block on the head, which must be `parent`, from exactly these transactions, or from the pool if they are absent or null. The block is not stored (execution-apis).',
+  result: '`{executionPayload, blockValue, …}`',
   cost: 'heavy',
   params: [
     required('parent', hash),

@@ -7,6 +7,7 @@ import { parity } from '../../parity.ts'
 export const traceBlockCalls = method({
   name: 'trace_block',
   doc: "The calls of all transactions of a block, each as a trace of its own, then the block's rewards before the merge; null where there is no such block.",
+  result: 'trace[], or `null`',
   cost: 'heavy',
   params: [required('block', blockNumber)],
   handle: (context, block) =>

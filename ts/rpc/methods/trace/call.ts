@@ -6,6 +6,7 @@ import { parity } from '../../parity.ts'
 export const traceCallParts = method({
   name: 'trace_call',
   doc: 'Traces a call on the state after a block: output, and the requested ones of calls (trace), state changes (stateDiff) and instructions (vmTrace).',
+  result: '`{output, stateDiff, trace, vmTrace}`',
   cost: 'heavy',
   params: [required('transaction', transaction), required('types', traceTypes), optional('block', blockRef)],
   handle: (context, transaction, types, block) =>

@@ -6,6 +6,7 @@ import { parity } from '../../parity.ts'
 export const traceCallManyParts = method({
   name: 'trace_callMany',
   doc: 'Replays calls one after the other, each on the state that the ones before left, with the requested parts of each.',
+  result: '`{output, stateDiff, trace, vmTrace}`[]',
   cost: 'heavy',
   params: [required('calls', typedCalls), optional('block', blockRef)],
   handle: (context, calls, block) => context.core.stream('parityCalls', { calls, block, list: true, config: parity(context, {}) }),

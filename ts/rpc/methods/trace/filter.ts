@@ -6,6 +6,7 @@ import { parity } from '../../parity.ts'
 export const traceFilterCalls = method({
   name: 'trace_filter',
   doc: 'Traces and rewards of a range of blocks, by sender and receiver; `after` skips the first ones, `count` limits the result.',
+  result: 'trace[]',
   cost: 'heavy',
   params: [required('filter', traceFilter)],
   handle: (context, filter) => {

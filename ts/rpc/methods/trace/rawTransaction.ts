@@ -7,6 +7,7 @@ import { parity } from '../../parity.ts'
 export const traceRawTransaction = method({
   name: 'trace_rawTransaction',
   doc: 'Traces a signed transaction on the head, without sending it: output, and the requested ones of calls (trace), state changes (stateDiff) and instructions (vmTrace).',
+  result: '`{output, stateDiff, trace, vmTrace}`',
   cost: 'heavy',
   params: [required('raw', data), required('types', traceTypes)],
   handle: (context, raw, types) =>

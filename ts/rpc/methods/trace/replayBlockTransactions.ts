@@ -6,6 +6,7 @@ import { parity } from '../../parity.ts'
 export const traceReplayBlockTransactions = method({
   name: 'trace_replayBlockTransactions',
   doc: 'Traces every transaction of a block: output, and the requested ones of calls (trace), state changes (stateDiff) and instructions (vmTrace).',
+  result: '`{output, stateDiff, trace, vmTrace, transactionHash}`[]',
   cost: 'heavy',
   params: [required('block', blockNumber), required('types', traceTypes)],
   handle: (context, block, types) =>

@@ -5,6 +5,7 @@ import { method } from '../../method.ts'
 export const status = method({
   name: 'txpool_status',
   doc: 'The number of transactions in the pool: executable ones, and ones behind a nonce gap.',
+  result: '`{pending, queued}`',
   cost: 'read',
   params: [],
   handle: ({ core }) => core.request('txpoolStatus', undefined),

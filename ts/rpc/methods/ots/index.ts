@@ -1,0 +1,13 @@
+// The methods of the namespace ots, listed by hand: no file becomes an endpoint by accident.
+export { otsApiLevel } from './getApiLevel.ts'
+export { otsBlockDetails } from './getBlockDetails.ts'
+export { otsBlockDetailsByHash } from './getBlockDetailsByHash.ts'
+export { otsBlockTransactions } from './getBlockTransactions.ts'
+export { otsContractCreator } from './getContractCreator.ts'
+export { otsInternalOperations } from './getInternalOperations.ts'
+export { otsBySenderAndNonce } from './getTransactionBySenderAndNonce.ts'
+export { otsTransactionError } from './getTransactionError.ts'
+export { otsHasCode } from './hasCode.ts'
+export { otsSearchAfter } from './searchTransactionsAfter.ts'
+export { otsSearchBefore } from './searchTransactionsBefore.ts'
+export { otsTraceTransaction } from './traceTransaction.ts'

@@ -1,0 +1,10 @@
+// The methods of the namespace trace, listed by hand: no file becomes an endpoint by accident.
+export { traceBlockCalls } from './block.ts'
+export { traceCallParts } from './call.ts'
+export { traceCallManyParts } from './callMany.ts'
+export { traceFilterCalls } from './filter.ts'
+export { traceGet } from './get.ts'
+export { traceRawTransaction } from './rawTransaction.ts'
+export { traceReplayBlockTransactions } from './replayBlockTransactions.ts'
+export { traceReplayTransaction } from './replayTransaction.ts'
+export { traceTransactionCalls } from './transaction.ts'
