@@ -89,7 +89,10 @@ async function open(
     core,
     rpcUrl: () => engine,
     version: '1.2.3',
-    meter: { query: (listener, name, code) => counted.push(`${listener} ${name.split('/')[1] ?? name} ${code}`) },
+    meter: {
+      count: (_: string, ...[listener = '', name = '', code = '']: readonly string[]) =>
+        void counted.push(`${listener} ${name.split('/')[1] ?? name} ${code}`),
+    },
     report: (e) => reported.push(e),
   })
   cleanups.push(() => listeners.stop())

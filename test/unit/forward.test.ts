@@ -10,7 +10,6 @@ import { type ForwardOptions, forwardTo } from '../../ts/peers/forward.ts'
 import { post, Refused } from '../../ts/peers/post.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { NO_METER } from '../../ts/rpc/meter.ts'
-import { METHODS } from '../../ts/rpc/table.ts'
 import { drain, fakeCore } from './fake-core.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
@@ -164,7 +163,7 @@ function nodeWith(settings: Record<string, string>) {
   const core = fakeCore({ sendRawTransaction: `"${HASH}"`, getTransactionCount: '"0x5"' })
   const resolved = resolveSettings({ flags: new Map(Object.entries(settings)) }).settings
   const counted: string[] = []
-  const meter = { ...NO_METER, redirected: (endpoint: number, c: number) => counted.push(`${METHODS[endpoint]?.name} ${c}`) }
+  const meter = { ...NO_METER, count: (counter: string, ...labels: readonly string[]) => counted.push(`${counter} ${labels.join(' ')}`) }
   const dispatch = makeDispatch(rpcContext(core, resolved), batchLimits(resolved), () => undefined, meter)
   const ask = async (method: string, params: unknown[], forwarded = false): Promise<Record<string, unknown>> => {
     const client = { connection: 'http' as const, forwarded, onDisconnect: () => undefined }
@@ -210,7 +209,11 @@ describe('a node that makes no blocks', () => {
       ['eth_sendRawTransactionSync', ['0x02', '0x10'], '1'],
       ['eth_getTransactionCount', [account, 'pending'], '1'],
     ])
-    expect(counted).toEqual(['eth_sendRawTransaction 0', 'eth_sendRawTransactionSync 0', 'eth_getTransactionCount 0'])
+    expect(counted).toEqual([
+      'redirected eth_sendRawTransaction http',
+      'redirected eth_sendRawTransactionSync http',
+      'redirected eth_getTransactionCount http',
+    ])
     expect(core.asked.map(([op]) => op)).toEqual(['getTransactionCount'])
     // One that another node forwarded stays here.
     const loop = { code: -32000, message: 'another node forwarded this request: evm.forward_url of the nodes forms a loop' }
@@ -232,7 +235,7 @@ describe('a node that makes no blocks', () => {
     if (how === 'unreachable') await new Promise((resolve) => servers.pop()?.close(resolve))
     const { ask, counted } = nodeWith({ 'evm.forward_url': url, 'evm.forward_timeout': '50ms' })
     expect(await ask('eth_sendRawTransaction', ['0x01'])).toEqual(error)
-    expect(counted).toEqual(['eth_sendRawTransaction 0'])
+    expect(counted).toEqual(['redirected eth_sendRawTransaction http'])
   })
 })
 

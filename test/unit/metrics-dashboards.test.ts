@@ -11,7 +11,7 @@ import { parse as parseYaml } from 'yaml'
 import { metricsCatalog } from '../../ts/core/native.ts'
 import { parseCatalog } from '../../ts/metrics/native.ts'
 import { FIRST } from '../../ts/metrics/page.ts'
-import { INSTRUMENTS, type Instrument, sampleName } from '../../ts/metrics/table.ts'
+import { INSTRUMENTS, type Instrument, sampleName } from '../../ts/rpc/instruments.ts'
 
 const DIR = path.resolve(import.meta.dirname, '../../ts/metrics/dashboards')
 const TABLE: readonly Instrument[] = [...Object.values(INSTRUMENTS), ...parseCatalog(metricsCatalog())]

@@ -28,9 +28,7 @@ const meter: RequestMeter = {
     samples.push(`${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]} ${how}`)
     times.push(ended - began)
   },
-  redirected: () => undefined,
-  redirectFailed: () => undefined,
-  historicalTrace: (endpoint, connection) => void samples.push(`historical ${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]}`),
+  count: (...counted) => void samples.push(counted.join(' ')),
 }
 
 const LIMITS = { requests: 5, responseBytes: 100, concurrency: 2 }

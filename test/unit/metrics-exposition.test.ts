@@ -3,8 +3,8 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { describe, expect, it } from 'vitest'
 import { Exposition, type Format, negotiateFormat } from '../../ts/metrics/exposition.ts'
 import { distributions, numbers } from '../../ts/metrics/series.ts'
-import type { Instrument } from '../../ts/metrics/table.ts'
 import { Writer } from '../../ts/metrics/writer.ts'
+import type { Instrument } from '../../ts/rpc/instruments.ts'
 import { parseScrape } from './scrape.ts'
 
 const bytesRead: Instrument = {

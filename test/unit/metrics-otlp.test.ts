@@ -6,7 +6,7 @@ import { metrics as api } from '@opentelemetry/api'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
 import { createProvider } from '../../ts/metrics/provider.ts'
-import { INSTRUMENTS } from '../../ts/metrics/table.ts'
+import { INSTRUMENTS } from '../../ts/rpc/instruments.ts'
 import { endpointOf } from '../../ts/rpc/meter.ts'
 import { SUCCESS } from '../../ts/rpc/outcome.ts'
 import { fakeNative } from './fake-core.ts'
@@ -50,7 +50,7 @@ describe('the global provider', () => {
 
   it('does not show names of the tables from other meters', async () => {
     const metrics = make()
-    metrics.websocketConnect()
+    metrics.count('websocketConnects')
     const before = await text(metrics)
     api.getMeter('plugin').createCounter('evmrpc_websocket_connects_total').add(7)
     api.getMeter('evmrpc').createHistogram('evmrpc_request_latency_seconds').record(1)
@@ -114,8 +114,8 @@ describe('the push by OTLP', () => {
     const { got, stop } = await collector(200)
     const metrics = make(true)
     metrics.request(endpointOf('eth_baseFee'), 0, SUCCESS, 0, 3)
-    metrics.query('rest', 'x', 0)
-    metrics.watchEngine(async () => ({ peers: 3, round: 0, votingPower: 10, restarts: 2 }))
+    metrics.count('cosmosQueries', 'rest', 'x', '0')
+    metrics.watch(async () => ({ enginePeers: 3, engineRound: 0, enginePower: 10, engineRestarts: 2 }))
     await metrics.scrape(undefined)
     await metrics.shutdown()
     open.length = 0

@@ -2,10 +2,10 @@
 // samples.
 import { describe, expect, it } from 'vitest'
 import { Requests } from '../../ts/metrics/requests.ts'
-import { Cells } from '../../ts/metrics/series.ts'
-import { combinations, INSTRUMENTS } from '../../ts/metrics/table.ts'
+import { cellsOf, OPEN_SERIES_MAX } from '../../ts/metrics/series.ts'
 import { WINDOW_MS, Window } from '../../ts/metrics/window.ts'
 import { ERROR_CLASSES, RpcError } from '../../ts/rpc/errors.ts'
+import { combinations, INSTRUMENTS } from '../../ts/rpc/instruments.ts'
 import { CONNECTIONS, ENDPOINTS, endpointOf } from '../../ts/rpc/meter.ts'
 import { CUT_OFF, codeClass, OUTCOMES, outcomeOf, SUCCESS } from '../../ts/rpc/outcome.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
@@ -200,7 +200,7 @@ describe('quantiles of a window', () => {
 
 describe('cells', () => {
   it('have every combination from the start', () => {
-    const cells = new Cells(INSTRUMENTS.redirected)
+    const cells = cellsOf(INSTRUMENTS.redirected)
     const zero = cells.points()
     expect(zero.map((p) => p.labels)).toEqual(combinations(INSTRUMENTS.redirected.labels))
     expect(zero.map((p) => `${p.labels.endpoint} ${p.labels.connection} ${p.value}`)).toEqual([
@@ -211,10 +211,20 @@ describe('cells', () => {
       'eth_getTransactionCount http 0',
       'eth_getTransactionCount websocket 0',
     ])
-    cells.count(2)
-    cells.count(2)
+    cells.count(['eth_sendRawTransactionSync', 'http'])
+    cells.count(['eth_sendRawTransactionSync', 'http'])
     expect(cells.points().map((p) => p.value)).toEqual([0, 0, 2, 0, 0, 0])
-    expect(() => cells.count(6)).toThrow(RangeError)
-    expect(() => cells.count(-1)).toThrow(RangeError)
+    cells.count(['eth_call', 'http'])
+    cells.count(['eth_getTransactionCount'])
+    expect(cells.points().map((p) => p.value)).toEqual([0, 0, 2, 0, 0, 0])
+  })
+
+  it('with open labels are bounded', () => {
+    const cells = cellsOf(INSTRUMENTS.cosmosQueries)
+    expect(cells.points()).toEqual([])
+    for (let i = 0; i <= OPEN_SERIES_MAX; i++) cells.count(['rest', `query${i}`, '0'])
+    cells.count(['rest', 'query7', '0'])
+    expect(cells.points().length).toBe(OPEN_SERIES_MAX)
+    expect(cells.points()[7]).toEqual({ labels: { listener: 'rest', query: 'query7', code: '0' }, value: 2 })
   })
 })

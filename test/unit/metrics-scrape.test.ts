@@ -2,7 +2,7 @@
 // recorded values.
 import { describe, expect, it } from 'vitest'
 import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
-import { INSTRUMENTS } from '../../ts/metrics/table.ts'
+import { COUNTED, INSTRUMENTS, type Instrument, WATCHED } from '../../ts/rpc/instruments.ts'
 import { endpointOf } from '../../ts/rpc/meter.ts'
 import { CUT_OFF, OUTCOMES, SUCCESS } from '../../ts/rpc/outcome.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
@@ -76,7 +76,7 @@ describe('the first scrape', () => {
       [...(await page(metrics))].flatMap(([name, { samples }]) => (/^consensus_/.test(name) ? [...samples] : []))
     expect(await samples()).toEqual([])
     let round = 0
-    metrics.watchEngine(async () => ({ peers: 3, round: round++, votingPower: 10, restarts: 2 }))
+    metrics.watch(async () => ({ enginePeers: 3, engineRound: round++, enginePower: 10, engineRestarts: 2 }))
     const wanted = (r: number) => [
       ['consensus_peers', 3],
       ['consensus_round', r],
@@ -85,14 +85,14 @@ describe('the first scrape', () => {
     ]
     expect(await samples()).toEqual(wanted(0))
     expect(await samples()).toEqual(wanted(1))
-    metrics.watchEngine(async () => ({ peers: undefined, round: undefined, votingPower: undefined, restarts: 3 }))
+    metrics.watch(async () => ({ enginePeers: undefined, engineRestarts: 3 }))
     expect(await samples()).toEqual([['consensus_engine_restarts_total', 3]])
   })
 
   it('has no deprecated instruments where they are switched off', async () => {
     const metrics = make(fakeNative(), false)
     metrics.request(0, 0, SUCCESS, 0, 1)
-    metrics.websocketConnect()
+    metrics.count('websocketConnects')
     const names = [...(await page(metrics)).keys()]
     expect(names.filter((name) => name.startsWith('chain_'))).toEqual([])
     expect(names).toContain('evmrpc_websocket_connects_total')
@@ -157,12 +157,41 @@ describe('a later scrape', () => {
   it('shows connections under both names', async () => {
     const metrics = make()
     const before = await page(metrics)
-    metrics.websocketConnect()
-    metrics.websocketConnect()
+    metrics.count('websocketConnects')
+    metrics.count('websocketConnects')
     expect(moved(before, await page(metrics))).toEqual({
       evmrpc_websocket_connects_total: 2,
       chain_websocket_connect: 2,
     })
+  })
+
+  it.each(COUNTED)('counts %s in the series of its labels and in no other', async (key) => {
+    const instrument: Instrument = INSTRUMENTS[key]
+    const metrics = make()
+    const before = await page(metrics)
+    const values = instrument.labels.map(({ values = ['any'] }) => values.at(-1) as string)
+    const count = metrics.count as (counter: string, ...labels: string[]) => void
+    count(key, ...values)
+    count(key, ...values)
+    // A closed label has no other values; an open one begins a series with each.
+    count(key, ...values.map(() => 'unlisted'))
+    const labels = instrument.labels.map(({ key }, i) => `${key}="${values[i]}"`).join(',')
+    const series = `${instrument.name}${labels === '' ? '' : `{${labels}}`}`
+    const isOpen = instrument.labels.some((label) => label.values === undefined)
+    const { [series]: counted, ...others } = moved(before, await page(metrics))
+    expect(counted).toBe(instrument.labels.length === 0 ? 3 : 2)
+    const mirrored = key === 'websocketConnects' ? ['chain_websocket_connect'] : []
+    expect(Object.keys(others)).toEqual(isOpen ? [expect.stringContaining('="unlisted"')] : mirrored)
+  })
+
+  it.each(WATCHED)('shows %s while it is known', async (key) => {
+    const metrics = make()
+    const { name } = INSTRUMENTS[key]
+    const sample = async () => samplesOf(await page(metrics)).get(name)
+    metrics.watch(async () => ({ [key]: 17 }))
+    expect(await sample()).toBe(17)
+    metrics.watch(async () => ({}))
+    expect(await sample()).toBeUndefined()
   })
 
   it('shows the values of the core, new series included', async () => {

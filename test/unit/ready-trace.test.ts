@@ -83,13 +83,11 @@ describe('the dispatcher', () => {
       },
     }
     const reported: unknown[] = []
-    const samples: number[][] = []
+    const samples: (number | string)[][] = []
     const meter = {
       now: () => 5,
       request: (...sample: number[]) => void samples.push(sample),
-      redirected: () => undefined,
-      redirectFailed: () => undefined,
-      historicalTrace: (...who: number[]) => void samples.push(who),
+      count: (...counted: string[]) => void samples.push(counted),
     }
     const limits = { requests: 5, responseBytes: 1 << 20, concurrency: 4 }
     const dispatch = makeDispatch({ core, namespaces: served, clientVersion: 'x', ...rules }, limits, (e) => reported.push(e), meter)
@@ -114,7 +112,8 @@ describe('the dispatcher', () => {
     expect(body).toEqual({ kind: 'latin1', text: BAKED })
     expect(headers.origin).toBe('baked')
     expect(wanted).toEqual([{ of: 'transaction', named: HASH, tracer: 'callTracer' }])
-    expect(samples.map((sample) => sample.length)).toEqual([2, 5])
+    expect(samples[0]).toEqual(['historicalTraces', 'debug_traceTransaction', 'http'])
+    expect(samples.map((sample) => sample.length)).toEqual([3, 5])
     expect(admitted()).toBe(1)
   })
 

@@ -16,8 +16,7 @@ import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { NO_METER } from '../../ts/rpc/meter.ts'
 import { ownerOf } from '../../ts/rpc/owner.ts'
-import { REDIRECT_FAILURES, Redirects, validatorUrls } from '../../ts/rpc/redirect.ts'
-import { METHODS } from '../../ts/rpc/table.ts'
+import { Redirects, validatorUrls } from '../../ts/rpc/redirect.ts'
 import { startServer } from '../../ts/server/index.ts'
 import { until } from '../e2e/waiting.ts'
 import { drain, fakeCore } from './fake-core.ts'
@@ -183,8 +182,7 @@ async function node(urls: readonly (string | undefined)[], more: Record<string, 
   const failed: string[] = []
   const meter = {
     ...NO_METER,
-    redirected: (endpoint: number, connection: number) => counted.push(`${METHODS[endpoint]?.name} ${connection}`),
-    redirectFailed: (reason: number) => failed.push(REDIRECT_FAILURES[reason] as string),
+    count: (counter: string, ...labels: readonly string[]) => (counter === 'redirected' ? counted : failed).push(labels.join(' ')),
   }
   const dispatch = makeDispatch({ ...rpcContext(core, settings), redirects }, batchLimits(settings), () => undefined, meter)
   const server = await startServer(settings, dispatch, { report: () => undefined })
@@ -375,6 +373,6 @@ describe('what is redirected', () => {
     const client = { connection: 'websocket' as const, onDisconnect: () => undefined }
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [of(1).raw] })
     expect(JSON.parse(await drain(await dispatch(text, client))).result).toBe(HASH)
-    expect(counted).toEqual(['eth_sendRawTransaction 1'])
+    expect(counted).toEqual(['eth_sendRawTransaction websocket'])
   })
 })

@@ -3,8 +3,7 @@ import type { Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
-import type { CosmosMeter } from '../cosmos/queries.ts'
-import { createMetrics, type EngineSample } from '../metrics/index.ts'
+import { createMetrics, type Watching } from '../metrics/index.ts'
 import { VERSION } from '../node/version.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
 import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
@@ -19,20 +18,17 @@ const SDK_DELAY_MS = 2_000
 
 /** The inputs of a node's metrics, and the address of their page. */
 export interface NodeMetrics {
-  readonly meter: RequestMeter & CosmosMeter
-  /** To be called for every new WebSocket connection. */
-  readonly onConnect: () => void
-  /** Has the state of CometBFT on the page from now on. */
-  readonly watchEngine: (read: () => Promise<EngineSample>) => void
+  readonly meter: RequestMeter
+  /** Reads the watched instruments for each page from now on; `read` does not reject. */
+  readonly watch: (read: () => Promise<Watching>) => void
   /** The scrape page; undefined where metrics are off. */
   readonly url: string | undefined
   stop(): Promise<void>
 }
 
 const OFF: NodeMetrics = {
-  meter: { ...NO_METER, query: () => undefined, now: () => performance.now() },
-  onConnect: () => undefined,
-  watchEngine: () => undefined,
+  meter: { ...NO_METER, now: () => performance.now() },
+  watch: () => undefined,
   url: undefined,
   stop: async () => undefined,
 }
@@ -81,8 +77,7 @@ export async function startMetrics(
   const loading = setTimeout(() => void metrics.open().catch(report), SDK_DELAY_MS).unref()
   return {
     meter: metrics,
-    onConnect: metrics.websocketConnect,
-    watchEngine: metrics.watchEngine,
+    watch: metrics.watch,
     url: server.url,
     async stop() {
       clearTimeout(loading)

@@ -55,13 +55,13 @@ export const engineEnvironment = (
   CMT_TX_INDEX_INDEXER: txIndex,
 })
 
-/** The state of the engine for the metrics. */
+/** The state of the engine, by the keys of the instruments. */
 export interface EngineSample {
-  readonly peers: number | undefined
-  readonly round: number | undefined
-  readonly votingPower: number | undefined
+  readonly enginePeers: number | undefined
+  readonly engineRound: number | undefined
+  readonly enginePower: number | undefined
   /** Of a supervised CometBFT. */
-  readonly restarts: number | undefined
+  readonly engineRestarts: number | undefined
 }
 
 /** The engine of one run of the node. */
@@ -182,10 +182,10 @@ export class Engine {
   async sample(): Promise<EngineSample> {
     const view = await this.view().catch(() => undefined)
     return {
-      peers: view?.peers,
-      round: view?.round ?? undefined,
-      votingPower: view?.votingPower,
-      restarts: this.supervisor?.restarts,
+      enginePeers: view?.peers,
+      engineRound: view?.round ?? undefined,
+      enginePower: view?.votingPower,
+      engineRestarts: this.supervisor?.restarts,
     }
   }
 

@@ -13,7 +13,7 @@ import { CoreError } from '../core/error.ts'
 import { type Answers, HEIGHT_HEADER, heightOf } from './answers.ts'
 import { CODES, QueryFailure } from './failure.ts'
 import type { Gate } from './gate.ts'
-import { type CosmosMeter, QUERIES, type Query } from './queries.ts'
+import { type CosmosMeter, countQuery, QUERIES, type Query } from './queries.ts'
 
 /** Streams of one connection at a time. */
 const STREAMS_MAX = 100
@@ -76,14 +76,14 @@ const handler =
     const run = async (): Promise<void> => {
       await gate.check(clientOf(gate, call), textOf(call, 'authorization'))
       const { body, height } = await answers.protobuf(query, call.request, heightOf(textOf(call, HEIGHT_HEADER)))
-      meter.query('grpc', query.name, CODES.ok)
+      countQuery(meter, 'grpc', query.name, CODES.ok)
       // Clients of the SDK look for the height in the headers.
       if (height !== undefined) call.sendMetadata(heightMetadata(height))
       callback(null, Buffer.from(body))
     }
     run().catch((e: unknown) => {
       const { code, message, height } = failureOf(e, report)
-      meter.query('grpc', query.name, code)
+      countQuery(meter, 'grpc', query.name, code)
       callback({ code, details: message, metadata: heightMetadata(height) })
     })
   }

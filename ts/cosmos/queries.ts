@@ -1,4 +1,5 @@
 // Every query of both listeners, once: its name in gRPC, its paths in REST, and who answers it.
+import type { RequestMeter } from '../rpc/meter.ts'
 
 /** Who answers: the core, from the chain's state; or CometBFT. */
 export type Source = 'core' | 'engine'
@@ -89,8 +90,9 @@ export const UNKNOWN_QUERY = 'unknown'
 /** The names of the listeners. */
 export type CosmosListener = 'rest' | 'grpc'
 
-/** Takes one sample a query. */
-export interface CosmosMeter {
-  /** A query ended with a code of gRPC; `query` is a name of the table, or `UNKNOWN_QUERY`. */
-  query(listener: CosmosListener, query: string, code: number): void
-}
+/** Counts queries. */
+export type CosmosMeter = Pick<RequestMeter, 'count'>
+
+/** Counts a query that ended with a code of gRPC; `query` is a name of the table, or `UNKNOWN_QUERY`. */
+export const countQuery = (meter: CosmosMeter, listener: CosmosListener, query: string, code: number): void =>
+  meter.count('cosmosQueries', listener, query, String(code))

@@ -10,7 +10,7 @@ import { CHALLENGE } from '../server/unauthorized.ts'
 import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
 import type { Gate } from './gate.ts'
-import { type CosmosMeter, QUERIES, type Query, UNKNOWN_QUERY } from './queries.ts'
+import { type CosmosMeter, countQuery, QUERIES, type Query, UNKNOWN_QUERY } from './queries.ts'
 
 /** What the listener needs to know. */
 export interface RestOptions {
@@ -133,7 +133,7 @@ const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 function answerAgain(options: RestOptions, { query, params }: Routed, request: IncomingMessage, response: ServerResponse): void {
   const { answers, gate, meter, report, writeMs } = options
   const end = (code: number, { status, headers, body }: Written): void => {
-    meter.query('rest', query.name, code)
+    countQuery(meter, 'rest', query.name, code)
     const lines: (string | number)[] = ['content-length', Buffer.byteLength(body)]
     for (const name in headers) lines.push(name, headers[name] as string)
     response.writeHead(status, lines as string[]).end(body)
@@ -174,11 +174,11 @@ export function createRest(options: RestOptions): Rest {
         await gate.check(gate.clientOf(c.env.incoming), c.req.header('authorization'))
         if (query === undefined) throw notImplemented()
         const answer = await answers.json(query, await read(c), heightOf(c.req.header(HEIGHT_HEADER)))
-        meter.query('rest', name, CODES.ok)
+        countQuery(meter, 'rest', name, CODES.ok)
         return toHono(c, written(answer))
       } catch (e) {
         const failure = failureOf(e, report)
-        meter.query('rest', name, failure.code)
+        countQuery(meter, 'rest', name, failure.code)
         return toHono(c, failed(failure))
       }
     }

@@ -3,9 +3,9 @@
 // The SDK's own serializer supports neither OpenMetrics nor summaries nor a counter without
 // `_total`, so Hearth has its own.
 import type { DataPoint, MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
+import { type Instrument, sampleName } from '../rpc/instruments.ts'
 import { GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
 import type { Distribution, Labels } from './series.ts'
-import { type Instrument, sampleName } from './table.ts'
 import { shownNumber, Writer } from './writer.ts'
 
 /** A text format. */

@@ -6,14 +6,22 @@
 // is requested or pushed: counters of the RPC layer by observable instruments, the rest by a
 // MetricProducer.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
-import { CONNECTIONS, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
-import { FORWARDED_METHODS } from '../rpc/submission.ts'
+import {
+  COUNTED,
+  type Counted,
+  combinations,
+  INSTRUMENTS,
+  type Instrument,
+  type NodeMode,
+  WATCHED,
+  type Watched,
+} from '../rpc/instruments.ts'
+import { ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
 import type { Observed } from './provider.ts'
 import { Requests } from './requests.ts'
 import { CORE_SCOPE, createScraper, type Scraper } from './scraper.ts'
-import { Cells, distributions, type Interval, numbers, OpenCells, type Point } from './series.ts'
-import { combinations, INSTRUMENTS, type Instrument, type NodeMode, TRACE_METHODS } from './table.ts'
+import { type Cells, cellsOf, distributions, type Interval, numbers, type Point } from './series.ts'
 
 export type { Page, Scraper } from './scraper.ts'
 
@@ -44,77 +52,61 @@ export interface MetricsOptions {
   readonly endpoints?: readonly string[]
 }
 
-/** What the metrics of a node say of its CometBFT; undefined where that is not known. */
-export interface EngineSample {
-  readonly peers: number | undefined
-  readonly round: number | undefined
-  readonly votingPower: number | undefined
-  readonly restarts: number | undefined
-}
+/** The values of watched instruments at one moment; undefined where one is not known. */
+export type Watching = { readonly [K in Watched]?: number | undefined }
 
 /** The metrics of one node. */
 export interface Metrics extends RequestMeter, Scraper {
-  /** A WebSocket connection was opened. */
-  websocketConnect(): void
-  /** Reads the state of CometBFT for each page from now on; `read` does not reject. */
-  watchEngine(read: () => Promise<EngineSample>): void
-  /** A query over REST or gRPC ended with a code of gRPC. */
-  query(listener: string, query: string, code: number): void
+  /** Reads the watched instruments for each page from now on; `read` does not reject. */
+  watch(read: () => Promise<Watching>): void
 }
 
 /** Name of the meter of the RPC layer's instruments. */
 const RPC_SCOPE = 'evmrpc'
 
-/** Most series of queries: names of the table of queries by listener and code are fewer. */
-const QUERY_SERIES_MAX = 2000
+/** The counters that `count` counts, by key. */
+type Counters = ReadonlyMap<Counted, Cells>
+
+/** The value of an instrument without labels; no sample where it is not known. */
+const sampleOf = (value: number | undefined): Point<number>[] => (value === undefined ? [] : [{ labels: {}, value }])
+
+/** Counters, and what is known from the start: observable instruments of the RPC layer's meter. */
+function observedOf(requests: Requests, counters: Counters, mode: NodeMode): Observed[] {
+  const modes = combinations(INSTRUMENTS.mode.labels).map((labels) => ({ labels, value: labels.mode === mode ? 1 : 0 }))
+  return [
+    { instrument: INSTRUMENTS.panics, points: () => requests.panics() },
+    { instrument: INSTRUMENTS.mode, points: () => modes },
+    ...Array.from(counters, ([key, cells]): Observed => ({ instrument: INSTRUMENTS[key], points: () => cells.points() })),
+  ]
+}
+
+/**
+ * The values of the other instruments of the RPC layer. The series of requests grow with the
+ * methods that are called; those of watched instruments end while they are not known, and the SDK
+ * keeps the last value of an observable instrument.
+ */
+function produced(requests: Requests, counters: Counters, legacy: boolean, interval: Interval, watching: Watching = {}): MetricData[] {
+  const data = [
+    distributions(INSTRUMENTS.requests, interval, requests.latencies()),
+    ...WATCHED.map((key) => numbers(INSTRUMENTS[key], interval, sampleOf(watching[key]))),
+  ]
+  if (!legacy) return data
+  return [
+    ...data,
+    distributions(INSTRUMENTS.legacyLatency, interval, requests.legacyLatencies(performance.now())),
+    numbers(INSTRUMENTS.legacyRequests, interval, requests.legacyCounts()),
+    numbers(INSTRUMENTS.legacyConnects, interval, counters.get('websocketConnects')?.points() ?? []),
+  ]
+}
 
 /** The instruments of this process. */
 export function createMetrics(
   native: NativeSource,
   { legacy, mode, version, otlp, report, endpoints = ENDPOINTS }: MetricsOptions,
 ): Metrics {
-  const now = (): number => performance.now()
-  const requests = new Requests(legacy, now(), endpoints)
-  const connects = new Cells(INSTRUMENTS.websocketConnects)
-  const redirected = new Cells(INSTRUMENTS.redirected)
-  const cosmosQueries = new OpenCells(['listener', 'query', 'code'], QUERY_SERIES_MAX)
-  const redirectFailures = new Cells(INSTRUMENTS.redirectFailures)
-  const historical = new Cells(INSTRUMENTS.historicalTraces)
-  const modes = combinations(INSTRUMENTS.mode.labels).map((labels) => ({ labels, value: labels.mode === mode ? 1 : 0 }))
-  /** Maps the index of an endpoint to the index of a method in the given list. */
-  const placesOf = (names: readonly string[]): ReadonlyMap<number, number> =>
-    new Map(names.map((name, place) => [endpoints.indexOf(name), place]))
-  const traces = placesOf(TRACE_METHODS)
-  const forwarded = placesOf(FORWARDED_METHODS)
-
-  let readEngine: (() => Promise<EngineSample>) | undefined
-  const samplesOf = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }])
-
-  const observe = (instrument: Instrument, points: () => readonly Point<number>[]): Observed => ({ instrument, points })
-  const observed: Observed[] = [
-    observe(INSTRUMENTS.panics, () => requests.panics()),
-    observe(INSTRUMENTS.mode, () => modes),
-    observe(INSTRUMENTS.websocketConnects, () => connects.points()),
-    observe(INSTRUMENTS.redirected, () => redirected.points()),
-    observe(INSTRUMENTS.cosmosQueries, () => cosmosQueries.points()),
-    observe(INSTRUMENTS.redirectFailures, () => redirectFailures.points()),
-    observe(INSTRUMENTS.historicalTraces, () => historical.points()),
-  ]
-  // The series of requests grow with the methods that are called; those of CometBFT end while it
-  // does not answer, and the SDK keeps the last value of an observable instrument.
-  const produced = (interval: Interval, engine: EngineSample | undefined): MetricData[] => [
-    distributions(INSTRUMENTS.requests, interval, requests.latencies()),
-    numbers(INSTRUMENTS.enginePeers, interval, samplesOf(engine?.peers)),
-    numbers(INSTRUMENTS.engineRound, interval, samplesOf(engine?.round)),
-    numbers(INSTRUMENTS.enginePower, interval, samplesOf(engine?.votingPower)),
-    numbers(INSTRUMENTS.engineRestarts, interval, samplesOf(engine?.restarts)),
-    ...(legacy ? deprecated(interval) : []),
-  ]
-  const deprecated = (interval: Interval): MetricData[] => [
-    distributions(INSTRUMENTS.legacyLatency, interval, requests.legacyLatencies(now())),
-    numbers(INSTRUMENTS.legacyRequests, interval, requests.legacyCounts()),
-    numbers(INSTRUMENTS.legacyConnects, interval, connects.points()),
-  ]
+  const requests = new Requests(legacy, performance.now(), endpoints)
+  const counters: Counters = new Map(COUNTED.map((key) => [key, cellsOf(INSTRUMENTS[key])]))
+  let read: (() => Promise<Watching>) | undefined
   const shown = Object.values<Instrument>(INSTRUMENTS).filter((instrument) => legacy || instrument.legacy !== true)
   let known: readonly Instrument[] | undefined
   const catalog = (): readonly Instrument[] => {
@@ -130,30 +122,20 @@ export function createMetrics(
     {
       instruments: () => [...shown, ...catalog()],
       scope: RPC_SCOPE,
-      observed,
+      observed: observedOf(requests, counters, mode),
       collect: async (interval) => [
-        { scope: { name: RPC_SCOPE }, metrics: produced(interval, await readEngine?.()) },
+        { scope: { name: RPC_SCOPE }, metrics: produced(requests, counters, legacy, interval, await read?.()) },
         { scope: { name: CORE_SCOPE }, metrics: collect(interval) },
       ],
     },
     { version, otlp, report },
   )
   return {
-    now,
+    now: () => performance.now(),
     request: (endpoint, connection, outcome, from, to) => requests.record(endpoint, connection, outcome, from, to),
-    redirected: (endpoint, connection) => {
-      const place = forwarded.get(endpoint)
-      if (place !== undefined) redirected.count(place * CONNECTIONS.length + connection)
-    },
-    query: (listener, query, code) => cosmosQueries.count([listener, query, String(code)]),
-    redirectFailed: (reason) => redirectFailures.count(reason),
-    historicalTrace: (endpoint, connection) => {
-      const place = traces.get(endpoint)
-      if (place !== undefined) historical.count(place * CONNECTIONS.length + connection)
-    },
-    websocketConnect: () => connects.count(),
-    watchEngine: (read) => {
-      readEngine = read
+    count: (counter, ...labels) => counters.get(counter)?.count(labels),
+    watch: (reader) => {
+      read = reader
     },
     open: scraper.open,
     shutdown: scraper.shutdown,

@@ -1,7 +1,7 @@
 // The instruments of the native core: its table as it declares it, and the values of a moment.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
+import type { Instrument } from '../rpc/instruments.ts'
 import { distributions, type Interval, type Labels, numbers, type Point } from './series.ts'
-import type { Instrument } from './table.ts'
 
 /**
  * One series of a snapshot: a number, or the counts of a histogram's buckets, not cumulative, with

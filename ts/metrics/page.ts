@@ -1,6 +1,7 @@
 // The page docs/metrics.md: every instrument of both tables.
+
+import { INSTRUMENTS, type Instrument, type Label, sampleName } from '../rpc/instruments.ts'
 import { parseCatalog } from './native.ts'
-import { INSTRUMENTS, type Instrument, type Label, sampleName } from './table.ts'
 
 const UNITS: Readonly<Record<Instrument['unit'], string>> = { s: 'seconds', ms: 'milliseconds', By: 'bytes', '{count}': '' }
 
@@ -105,7 +106,7 @@ export function metricsPage(catalog: string): string {
   const lines = [
     '# Metrics',
     '',
-    'Generated from `ts/metrics/table.ts` and the table of `crates/metrics` by `npm run docs`. Served at `/metrics` on `metrics.host` and',
+    'Generated from `ts/rpc/instruments.ts` and the table of `crates/metrics` by `npm run docs`. Served at `/metrics` on `metrics.host` and',
     '`metrics.port` (see [settings.md](settings.md)), in OpenMetrics 1.0.0 or Prometheus text 0.0.4, as the Accept header requests. Counters show as',
     'the name given here; a histogram shows as its name with `_bucket`, `_sum` and `_count`.',
     '',

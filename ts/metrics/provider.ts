@@ -16,8 +16,8 @@ import {
   type ResourceMetrics,
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
+import type { Instrument } from '../rpc/instruments.ts'
 import type { Point } from './series.ts'
-import type { Instrument } from './table.ts'
 
 /** Name of the service, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES has another one. */
 const SERVICE_NAME = 'hearth'

@@ -1,9 +1,10 @@
 // Requests by endpoint, connection and outcome. Recording is a few additions in typed arrays: no
 // object, no look-up of labels.
+
+import { INSTRUMENTS } from '../rpc/instruments.ts'
 import { CONNECTIONS, ENDPOINTS } from '../rpc/meter.ts'
 import { OUTCOMES } from '../rpc/outcome.ts'
 import type { Distribution, Labels, Point } from './series.ts'
-import { INSTRUMENTS } from './table.ts'
 import { Window } from './window.ts'
 
 const BOUNDS = Float64Array.from(INSTRUMENTS.requests.buckets)

@@ -1,9 +1,9 @@
 // The pages made of a provider's metrics.
 import type { MetricData, ResourceMetrics, ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import type { Instrument } from '../rpc/instruments.ts'
 import { CONTENT_TYPES, Exposition, type Format, negotiateFormat } from './exposition.ts'
 import type { Observed, Provider, ProviderOptions } from './provider.ts'
 import { type Interval, numbers } from './series.ts'
-import type { Instrument } from './table.ts'
 
 /** A page for a client. */
 export interface Page {

@@ -1,8 +1,8 @@
 // Points of an instrument in OpenTelemetry's shape, and the cells that low rates are counted in.
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { DataPoint, Histogram, MetricData } from '@opentelemetry/sdk-metrics'
+import { combinations, type Instrument, type Label } from '../rpc/instruments.ts'
 import { CUMULATIVE, DOUBLE, GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
-import { combinations, type Instrument } from './table.ts'
 
 /**
  * Labels of a series. One object per series for as long as it lives: the page finds its text by it.
@@ -55,20 +55,38 @@ export function distributions(instrument: Instrument, interval: Interval, points
   }
 }
 
-/** A counter whose labels are all finite: every series is there from the start, at zero. */
-export class Cells {
+/** A counter of low rates. */
+export interface Cells {
+  /** Counts one in the series of these values of the labels, which are in their order. */
+  count(values: readonly string[]): void
+  points(): Point<number>[]
+}
+
+/** The cells of a counter, by whether its labels are all finite. */
+export const cellsOf = ({ labels }: Instrument): Cells =>
+  labels.every(({ values }) => values !== undefined) ? new ClosedCells(labels) : new OpenCells(labels)
+
+/** What separates the values of labels in the key of a series. */
+const SEPARATOR = '\n'
+
+/**
+ * A counter whose labels are all finite: every series is there from the start, at zero. Other
+ * values are not counted.
+ */
+class ClosedCells implements Cells {
   private readonly labels: readonly Labels[]
+  private readonly places: ReadonlyMap<string, number>
   private readonly values: Float64Array
 
-  constructor(instrument: Instrument) {
-    this.labels = combinations(instrument.labels)
+  constructor(labels: readonly Label[]) {
+    this.labels = combinations(labels)
+    this.places = new Map(this.labels.map((series, place) => [Object.values(series).join(SEPARATOR), place]))
     this.values = new Float64Array(this.labels.length)
   }
 
-  /** Counts one; the series is named by its place among the combinations. */
-  count(series = 0): void {
-    if (series < 0 || series >= this.values.length) throw new RangeError(`no series ${series} among ${this.values.length}`)
-    this.values[series] = (this.values[series] as number) + 1
+  count(values: readonly string[]): void {
+    const place = this.places.get(values.join(SEPARATOR))
+    if (place !== undefined) this.values[place] = (this.values[place] as number) + 1
   }
 
   points(): Point<number>[] {
@@ -76,26 +94,26 @@ export class Cells {
   }
 }
 
+/** Maximum number of series of a counter with open labels. */
+export const OPEN_SERIES_MAX = 2000
+
 /**
- * A counter with open labels: a series is there from its first count on. Further series than the
- * bound are not counted.
+ * A counter with open labels: a series is there from its first count on. Further series than
+ * `OPEN_SERIES_MAX` are not counted.
  */
-export class OpenCells {
+class OpenCells implements Cells {
   private readonly keys: readonly string[]
-  private readonly max: number
   private readonly series = new Map<string, { readonly labels: Labels; value: number }>()
 
-  constructor(keys: readonly string[], max: number) {
-    this.keys = keys
-    this.max = max
+  constructor(labels: readonly Label[]) {
+    this.keys = labels.map(({ key }) => key)
   }
 
-  /** Counts one; the values are those of the labels, in their order. */
   count(values: readonly string[]): void {
-    const name = values.join(' ')
+    const name = values.join(SEPARATOR)
     let found = this.series.get(name)
     if (found === undefined) {
-      if (this.series.size >= this.max) return
+      if (this.series.size >= OPEN_SERIES_MAX) return
       found = { labels: Object.fromEntries(this.keys.map((key, i) => [key, values[i] as string])), value: 0 }
       this.series.set(name, found)
     }

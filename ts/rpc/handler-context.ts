@@ -1,11 +1,11 @@
 // What handlers work with: the node's context, and what belongs to one request.
 import { type Client, ClientCaller } from './client.ts'
 import { SubscriptionHub } from './follow/index.ts'
-import { CONNECTIONS, endpointOf, type RequestMeter, type Sample } from './meter.ts'
+import { CONNECTIONS, type RequestMeter, type Sample } from './meter.ts'
 import type { Context, HandlerContext, Method } from './method.ts'
-import { REDIRECT_FAILURES, REDIRECTED_METHODS } from './redirect.ts'
+import { REDIRECTED_METHODS } from './redirect.ts'
 import { addWarning, type ReplyHeaders } from './reply.ts'
-import { FORWARDED_ALREADY, type Redirect } from './submission.ts'
+import { FORWARDED_ALREADY, type ForwardedMethod, type Redirect } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
 import { servedNamespaces } from './table.ts'
 
@@ -53,16 +53,15 @@ export class HandlerContexts {
     const { redirects } = this.context
     if (redirects === undefined || !REDIRECTED.has(name) || client.forwarded === true) return undefined
     const { meter } = this
-    const connection = CONNECTIONS.indexOf(client.connection)
     return (sender, method, params) =>
       redirects.send(sender, method, params, {
         sent: (owner) => {
-          meter.redirected(endpointOf(method), connection)
+          meter.count('redirected', method, client.connection)
           headers.redirectedTo = owner
         },
         failed: (reason) => {
           headers.redirectedTo = undefined
-          meter.redirectFailed(REDIRECT_FAILURES.indexOf(reason))
+          meter.count('redirectFailures', reason)
         },
       })
   }
@@ -78,9 +77,10 @@ function forwarding(context: HandlerContext, meter: RequestMeter): (client: Clie
   const { submission } = context
   if (typeof submission !== 'function') return () => context
   const again: HandlerContext = { ...context, submission: FORWARDED_ALREADY }
-  const counting = CONNECTIONS.map((_, connection): HandlerContext => {
+  const counting = CONNECTIONS.map((connection): HandlerContext => {
     const counted: typeof submission = (method, params, waitMs) => {
-      meter.redirected(endpointOf(method), connection)
+      // Handlers forward these methods only (`submit`, `forward`).
+      meter.count('redirected', method as ForwardedMethod, connection)
       return submission(method, params, waitMs)
     }
     return { ...context, submission: counted }

@@ -2,6 +2,7 @@
 // that a measurement needs no object.
 
 import type { RpcError } from './errors.ts'
+import type { Counted, LabelValues } from './instruments.ts'
 import { CUT_OFF, outcomeOf, SUCCESS } from './outcome.ts'
 import { METHODS } from './table.ts'
 
@@ -20,25 +21,15 @@ export interface RequestMeter {
   now(): number
   /** A request is over; both times are of `now`. */
   request(endpoint: number, connection: number, outcome: number, began: number, ended: number): void
-  /** A request goes to another node. */
-  redirected(endpoint: number, connection: number): void
   /**
-   * A request was not answered by the validator that it was to go to; the reason is a position in
-   * `REDIRECT_FAILURES`.
+   * Counts one in the series of a counter that has these values of its labels. Values that the
+   * table does not list for a label are not counted.
    */
-  redirectFailed(reason: number): void
-  /** A trace was requested of a block further below the head than the lookback. */
-  historicalTrace(endpoint: number, connection: number): void
+  count<K extends Counted>(counter: K, ...labels: LabelValues<K>): void
 }
 
 /** Takes nothing. */
-export const NO_METER: RequestMeter = {
-  now: () => 0,
-  request: () => undefined,
-  redirected: () => undefined,
-  redirectFailed: () => undefined,
-  historicalTrace: () => undefined,
-}
+export const NO_METER: RequestMeter = { now: () => 0, request: () => undefined, count: () => undefined }
 
 /** A request that took long. */
 export interface SlowRequest {
@@ -141,7 +132,7 @@ export class Sample {
 
   /** Its block is further below the head than traces may look back; counts once. */
   historical(): void {
-    if (!this.isHistorical) this.meter.historicalTrace(this.endpoint, this.connection)
+    if (!this.isHistorical) this.meter.count('historicalTraces', this.method ?? '', this.sender.connection)
     this.isHistorical = true
   }
 

@@ -363,7 +363,11 @@ async function serveHome(served: Served): Promise<void> {
     const metrics = await serving.startMetrics(() => open, mode, settings, readiness, log.report)
     try {
       const runToken = serving.asksForTokens(settings) ? serving.newRunToken() : undefined
-      const hooks = serverHooks(served, starting, () => open, { onConnect: metrics.onConnect, metricsUrl: metrics.url, runToken })
+      const hooks = serverHooks(served, starting, () => open, {
+        onConnect: () => metrics.meter.count('websocketConnects'),
+        metricsUrl: metrics.url,
+        runToken,
+      })
       const server = await serving.startServer(settings, starting[0].dispatch, hooks)
       try {
         const core = await openServed(served, early)
@@ -472,7 +476,7 @@ async function startCometbft(
 ): Promise<CosmosListeners | undefined> {
   if (cometbft === undefined || consensus === undefined) return undefined
   await consensus.startEngine(cometbft, core, log)
-  metrics.watchEngine(() => cometbft.sample())
+  metrics.watch(() => cometbft.sample())
   return await consensus.startListeners(cometbft, core, settings, { meter: metrics.meter, runToken, report: log.report })
 }
 

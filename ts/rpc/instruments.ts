@@ -1,12 +1,12 @@
-// Every instrument of the RPC layer, once. The scrape page, docs/metrics.md and the tests of the
-// dashboards are generated from it and from the table of the native core, whose rows have the same
+// Every instrument of the RPC layer, once. Recording, the scrape page, docs/metrics.md and the tests
+// of the dashboards follow from it and from the table of the native core, whose rows have the same
 // shape.
-import { ERROR_CLASSES } from '../rpc/errors.ts'
-import { CONNECTIONS } from '../rpc/meter.ts'
-import { CODE_CLASSES } from '../rpc/outcome.ts'
-import { REDIRECT_FAILURES } from '../rpc/redirect.ts'
-import { FORWARDED_METHODS } from '../rpc/submission.ts'
-import { METHODS } from '../rpc/table.ts'
+import { ERROR_CLASSES } from './errors.ts'
+import { CONNECTIONS } from './meter.ts'
+import { CODE_CLASSES } from './outcome.ts'
+import { REDIRECT_FAILURES } from './redirect.ts'
+import { FORWARDED_METHODS } from './submission.ts'
+import { METHODS } from './table.ts'
 
 /** Units as OpenTelemetry writes them (UCUM). */
 export type Unit = 's' | 'ms' | 'By' | '{count}'
@@ -17,6 +17,13 @@ export interface Label {
   /** All the values that it takes. */
   readonly values?: readonly string[]
 }
+
+/**
+ * Where the value of an instrument comes from: `count` is counted by `RequestMeter.count`, `watch`
+ * is read for each page from what `Metrics.watch` was given, `derived` is calculated from the
+ * samples of requests, from another counter or from how the node was started.
+ */
+export type Source = 'count' | 'watch' | 'derived'
 
 /** An instrument: what the page shows of it, and with which labels. */
 export interface Instrument {
@@ -36,10 +43,10 @@ export interface Instrument {
   readonly legacy?: true
 }
 
-const row = <const I extends Instrument>(instrument: I): I => instrument
+const row = <const I extends Instrument & { readonly source: Source }>(instrument: I): I => instrument
 
-const connection: Label = { key: 'connection', values: CONNECTIONS }
-const success: Label = { key: 'success', values: ['true', 'false'] }
+const connection = { key: 'connection', values: CONNECTIONS } as const
+const success = { key: 'success', values: ['true', 'false'] } as const
 /** Open: method names and two words, but a series waits for its first request. */
 const endpoint: Label = { key: 'endpoint' }
 
@@ -57,6 +64,7 @@ export const INSTRUMENTS = {
   requests: row({
     name: 'evmrpc_request_latency_seconds',
     kind: 'histogram',
+    source: 'derived',
     unit: 's',
     help: 'Time of JSON-RPC requests from the parsed request to the last byte of the answer, queueing included',
     labels: [
@@ -71,6 +79,7 @@ export const INSTRUMENTS = {
   panics: row({
     name: 'evmrpc_panics_total',
     kind: 'counter',
+    source: 'derived',
     unit: '{count}',
     help: 'JSON-RPC requests that ended in a panic or an unexpected exception of the node; each one is a defect, and its stack is in the log',
     labels: [],
@@ -78,6 +87,7 @@ export const INSTRUMENTS = {
   mode: row({
     name: 'node_mode',
     kind: 'gauge',
+    source: 'derived',
     unit: '{count}',
     help: '1 for the command that started the node, 0 for the other one: hearth dev makes blocks, hearth start makes none by itself',
     labels: [{ key: 'mode', values: NODE_MODES }],
@@ -85,6 +95,7 @@ export const INSTRUMENTS = {
   websocketConnects: row({
     name: 'evmrpc_websocket_connects_total',
     kind: 'counter',
+    source: 'count',
     unit: '{count}',
     help: 'New WebSocket connections',
     labels: [],
@@ -92,6 +103,7 @@ export const INSTRUMENTS = {
   redirected: row({
     name: 'evmrpc_redirected_requests_total',
     kind: 'counter',
+    source: 'count',
     unit: '{count}',
     help: 'Requests sent to the node of evm.forward_url, or by consensus.redirect to a validator, failures included',
     labels: [{ key: 'endpoint', values: FORWARDED_METHODS }, connection],
@@ -99,6 +111,7 @@ export const INSTRUMENTS = {
   cosmosQueries: row({
     name: 'cosmos_queries_total',
     kind: 'counter',
+    source: 'count',
     unit: '{count}',
     help: 'Queries over REST and gRPC by gRPC name and gRPC status code, 0 for success; a path that is no query has the name unknown',
     labels: [{ key: 'listener' }, { key: 'query' }, { key: 'code' }],
@@ -106,6 +119,7 @@ export const INSTRUMENTS = {
   redirectFailures: row({
     name: 'evmrpc_redirect_failures_total',
     kind: 'counter',
+    source: 'count',
     unit: '{count}',
     help: 'Requests of consensus.redirect that the validator did not answer, or that were not sent because the validator had failed just before',
     labels: [{ key: 'reason', values: REDIRECT_FAILURES }],
@@ -113,6 +127,7 @@ export const INSTRUMENTS = {
   enginePeers: row({
     name: 'consensus_peers',
     kind: 'gauge',
+    source: 'watch',
     unit: '{count}',
     help: 'Peers that CometBFT is connected to; no sample while it does not answer, or without CometBFT',
     labels: [],
@@ -120,6 +135,7 @@ export const INSTRUMENTS = {
   engineRound: row({
     name: 'consensus_round',
     kind: 'gauge',
+    source: 'watch',
     unit: '{count}',
     help: 'Round of the height that CometBFT decides on: 0 where the first proposal is taken',
     labels: [],
@@ -127,6 +143,7 @@ export const INSTRUMENTS = {
   enginePower: row({
     name: 'consensus_voting_power',
     kind: 'gauge',
+    source: 'watch',
     unit: '{count}',
     help: "Voting power of this node's key, 0 for a follower",
     labels: [],
@@ -134,6 +151,7 @@ export const INSTRUMENTS = {
   engineRestarts: row({
     name: 'consensus_engine_restarts_total',
     kind: 'counter',
+    source: 'watch',
     unit: '{count}',
     help: 'Times that a supervised CometBFT was started again since the node started',
     labels: [],
@@ -141,6 +159,7 @@ export const INSTRUMENTS = {
   historicalTraces: row({
     name: 'evmrpc_historical_debug_trace_attempts_total',
     kind: 'counter',
+    source: 'count',
     unit: '{count}',
     help: 'Requested traces of blocks further below the head than evm.max_trace_lookback_blocks, served or refused',
     labels: [{ key: 'endpoint', values: TRACE_METHODS }, connection],
@@ -148,6 +167,7 @@ export const INSTRUMENTS = {
   legacyLatency: row({
     name: 'chain_rpc_request_latency_ms',
     kind: 'summary',
+    source: 'derived',
     unit: 'ms',
     help: 'Deprecated, see evmrpc_request_latency_seconds: time of JSON-RPC requests; quantiles over the last one to two minutes',
     labels: [endpoint, connection],
@@ -157,6 +177,7 @@ export const INSTRUMENTS = {
   legacyRequests: row({
     name: 'chain_rpc_request_counter',
     kind: 'counter',
+    source: 'derived',
     unit: '{count}',
     help: 'Deprecated, see the count of evmrpc_request_latency_seconds: JSON-RPC requests',
     labels: [endpoint, connection, success],
@@ -166,6 +187,7 @@ export const INSTRUMENTS = {
   legacyConnects: row({
     name: 'chain_websocket_connect',
     kind: 'counter',
+    source: 'derived',
     unit: '{count}',
     help: 'Deprecated, see evmrpc_websocket_connects_total: new WebSocket connections',
     labels: [],
@@ -173,6 +195,33 @@ export const INSTRUMENTS = {
     legacy: true,
   }),
 }
+
+type Table = typeof INSTRUMENTS
+
+/** The instruments of a source. */
+type Of<S extends Source> = { [K in keyof Table]: Table[K] extends { readonly source: S } ? K : never }[keyof Table]
+
+/** The counters that `RequestMeter.count` counts. */
+export type Counted = Of<'count'>
+
+/** The instruments whose values are read for each page. */
+export type Watched = Of<'watch'>
+
+type ValueOf<L> = L extends { readonly values: readonly (infer V extends string)[] } ? V : string
+
+/** The values of the labels of a counter, in their order. */
+export type LabelValues<K extends Counted> = Table[K] extends { readonly labels: infer L extends readonly Label[] }
+  ? { readonly [I in keyof L]: ValueOf<L[I]> }
+  : never
+
+const entries = Object.entries<Instrument & { readonly source: Source }>(INSTRUMENTS)
+const keysOf = (source: Source): string[] => entries.filter(([, row]) => row.source === source).map(([key]) => key)
+
+/** The keys of the counters that `RequestMeter.count` counts. */
+export const COUNTED = keysOf('count') as readonly Counted[]
+
+/** The keys of the instruments whose values are read for each page. */
+export const WATCHED = keysOf('watch') as readonly Watched[]
 
 /**
  * Name of the series that a page shows for an instrument, without the suffixes of histograms and
