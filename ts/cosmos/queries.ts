@@ -93,6 +93,9 @@ export type CosmosListener = 'rest' | 'grpc'
 /** Counts queries. */
 export type CosmosMeter = Pick<RequestMeter, 'count'>
 
-/** Counts a query that ended with a code of gRPC; `query` is a name of the table, or `UNKNOWN_QUERY`. */
+/**
+ * Counts a query that ended with a code of gRPC; `query` is a name of the table, or
+ * `UNKNOWN_QUERY`.
+ */
 export const countQuery = (meter: CosmosMeter, listener: CosmosListener, query: string, code: number): void =>
   meter.count('cosmosQueries', listener, query, String(code))

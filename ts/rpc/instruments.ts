@@ -1,6 +1,6 @@
-// Every instrument of the RPC layer, once. Recording, the scrape page, docs/metrics.md and the tests
-// of the dashboards follow from it and from the table of the native core, whose rows have the same
-// shape.
+// Every instrument of the RPC layer, once. Recording, the scrape page, docs/metrics.md and the
+// tests of the dashboards follow from it and from the table of the native core, whose rows have the
+// same shape.
 import { ERROR_CLASSES } from './errors.ts'
 import { CONNECTIONS } from './meter.ts'
 import { CODE_CLASSES } from './outcome.ts'
