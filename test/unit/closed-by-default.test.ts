@@ -8,11 +8,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeHome, writeSettingsFile } from '../../ts/cli/home.ts'
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
-import { Batches } from '../../ts/upstream/batches.ts'
 import { findOrigin } from '../../ts/fork/index.ts'
 import { FOREIGN_TEXT_MAX, foreignText } from '../../ts/peers/words.ts'
 import { isAllowedHost } from '../../ts/server/hosts.ts'
 import { startMetricsServer, startServer } from '../../ts/server/index.ts'
+import { Batches } from '../../ts/upstream/batches.ts'
 
 const opened: { stop: () => Promise<void> }[] = []
 afterEach(async () => {
