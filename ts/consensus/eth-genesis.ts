@@ -33,6 +33,11 @@ const FORK_BLOCKS = [
 /** Forks that hold from the time 0 on. */
 const FORK_TIMES = ['shanghai', 'cancun', 'prague', 'osaka']
 
+/** What the state root of a header may be: the root of the state trie, or the checksum of a lattice
+ * hash, which costs less and has no proofs. */
+export const COMMITMENTS = ['mpt', 'lthash'] as const
+export type Commitment = (typeof COMMITMENTS)[number]
+
 /** What `config` says of a chain under CometBFT. */
 const BFT = { engine: 'cometbft' }
 
@@ -146,13 +151,22 @@ export function parseGenesis(text: string): EthGenesis {
   return value
 }
 
+/** The genesis of a chain under CometBFT with this commitment. */
+export function withCommitment(genesis: EthGenesis, commitment: Commitment): EthGenesis {
+  const config = isObject(genesis.config) ? genesis.config : {}
+  const bft = isObject(config.bft) ? config.bft : BFT
+  return { ...genesis, config: { ...config, bft: { ...bft, commitment } } }
+}
+
 /** A given genesis, for a chain under CometBFT. `chainId` is the requested one. */
 export function underCometbft(genesis: EthGenesis, chainId: number | undefined): EthGenesis {
   const config = isObject(genesis.config) ? genesis.config : {}
   const has = numberOf(config.chainId)
   if (chainId !== undefined && has !== undefined && BigInt(chainId) !== has)
     throw new ConsensusError(`the genesis has the chain id ${has}, not ${chainId}: leave --chain-id out, or change config.chainId`)
-  return { ...genesis, config: { ...config, ...(chainId === undefined ? {} : { chainId }), bft: BFT } }
+  const given = isObject(config.bft) ? config.bft.commitment : undefined
+  const bft = { ...BFT, ...(given === undefined ? {} : { commitment: given }) }
+  return { ...genesis, config: { ...config, ...(chainId === undefined ? {} : { chainId }), bft } }
 }
 
 /** The genesis of a chain that CometBFT decides on from a height on, after the blocks that it has.

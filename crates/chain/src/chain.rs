@@ -13,7 +13,7 @@ use crate::state_options::StateOptions;
 use crate::watch::Watchers;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
-use hearth_flatkv::{Commit, FlatKv, Fsync, Head, WitnessTrie};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Head, LatticeRoots, WitnessTrie};
 use hearth_ledger::{Ledger, LedgerOptions, StoredBlock};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, Header, Height, RootTracker};
@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// # Errors
 /// [`ChainError::Genesis`].
 pub fn genesis_hash(genesis: &str) -> Result<B256, ChainError> {
-    let (_, genesis) = parse_genesis(Path::new("app_state"), genesis)?;
-    Ok(build_genesis(&genesis)?.1)
+    let (spec, genesis) = parse_genesis(Path::new("app_state"), genesis)?;
+    Ok(build_genesis(&spec, &genesis)?.1)
 }
 
 /// How to open a home.
@@ -139,7 +139,7 @@ impl Chain {
     pub fn create(home: &Path, genesis: &str, options: &ChainOptions) -> Result<Self, ChainError> {
         let paths = HomePaths::new(home);
         let (spec, genesis_block) = parse_genesis(&paths.genesis(), genesis)?;
-        let (block, base_hash) = build_genesis(&genesis_block)?;
+        let (block, base_hash) = build_genesis(&spec, &genesis_block)?;
         if let Some(file) = ChainFile::read(&paths)? {
             let (there, given) = (file.base_hash.to_string(), base_hash.to_string());
             if there != given {
@@ -164,7 +164,7 @@ impl Chain {
             }
         }
         let chain_id = spec.chain_id();
-        let (format, rules, commitment) = (DESCRIPTION_FORMAT, RulesFrom::Genesis, Commitment::Mpt);
+        let (format, rules, commitment) = (DESCRIPTION_FORMAT, RulesFrom::Genesis, Commitment::of(&spec));
         let file = ChainFile { format, rules, chain_id, commitment, base: 0, base_hash };
         let describe = |paths: &HomePaths, file: &ChainFile| {
             write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
@@ -291,8 +291,8 @@ impl Chain {
         if self.file.base == 0 {
             return Ok(self.file.base_hash);
         }
-        let (_, genesis) = read_genesis(&self.paths)?;
-        Ok(build_genesis(&genesis)?.1)
+        let (spec, genesis) = read_genesis(&self.paths)?;
+        Ok(build_genesis(&spec, &genesis)?.1)
     }
 
     /// The working head. An open chain always has one.
@@ -367,6 +367,11 @@ fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
         let (there, given) = (file.chain_id.to_string(), spec.first_chain_id().to_string());
         return Err(ChainError::OtherChain { home: paths.home.clone(), what: "chain id", there, given });
     }
+    let given = Commitment::of(&spec);
+    if file.commitment != Commitment::None && file.commitment != given {
+        let [there, given] = [file.commitment, given].map(|kind| CommitmentKind::from(kind).to_string());
+        return Err(ChainError::OtherChain { home: paths.home.clone(), what: "commitment", there, given });
+    }
     Ok(spec)
 }
 
@@ -382,10 +387,13 @@ fn read_genesis(paths: &HomePaths) -> Result<(ChainSpec, Genesis), ChainError> {
 }
 
 /// The genesis block with its state root, and its hash.
-pub(crate) fn build_genesis(genesis: &Genesis) -> Result<(Block, B256), ChainError> {
-    let mut trie = WitnessTrie::new(alloy_consensus::constants::EMPTY_ROOT_HASH, std::iter::empty());
-    trie.apply(&genesis.changes())?;
-    let header = genesis.header(trie.root()?);
+pub(crate) fn build_genesis(spec: &ChainSpec, genesis: &Genesis) -> Result<(Block, B256), ChainError> {
+    let mut roots: Box<dyn RootTracker> = match spec.is_lthash() {
+        true => Box::new(LatticeRoots::default()),
+        false => Box::new(WitnessTrie::new(alloy_consensus::constants::EMPTY_ROOT_HASH, std::iter::empty())),
+    };
+    roots.apply(&genesis.changes())?;
+    let header = genesis.header(roots.root()?);
     let hash = header.hash_slow();
     Ok((genesis_block(header), hash))
 }

@@ -183,8 +183,9 @@ impl Chain {
             hash,
             parent: block.header.parent_hash,
             changes: &output.changes,
+            // The root of a trie is that of its update; a checksum is computed by the commit.
+            state_root: self.spec.is_lthash().then_some(block.header.state_root),
             trie,
-            state_root: None,
             index,
             positions: self.ledger.positions(),
         })?;

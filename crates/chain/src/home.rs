@@ -112,6 +112,13 @@ pub(crate) enum Commitment {
     None,
 }
 
+impl Commitment {
+    /// What a chain with these rules commits with.
+    pub fn of(spec: &ChainSpec) -> Self {
+        if spec.is_lthash() { Self::LtHash } else { Self::Mpt }
+    }
+}
+
 impl From<Commitment> for CommitmentKind {
     fn from(kind: Commitment) -> Self {
         match kind {

@@ -7,7 +7,7 @@ use hearth_evm::{
     Ancestors, BlockEnvironment, BlockError, BlockExecutor, Field, check_output, recover_senders,
     validate_body, validate_header, validate_merge,
 };
-use hearth_flatkv::{CommitmentKind, FlatKvError, Head};
+use hearth_flatkv::{FlatKvError, Head};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{
     Block, BlockHashes, BlockOutput, Header, Height, NativeSidecar, RootTracker, StateError, StateReader,
@@ -335,43 +335,38 @@ impl Chain {
         let refused = |source| ChainError::Refused { number: header.number, hash, source };
         self.drop_edits();
         let state = self.kv.latest().ok_or(FlatKvError::Empty)?;
-        let (output, trie) = match self.file.commitment.into() {
-            CommitmentKind::Mpt => {
-                let mut trie = self.kv.trie()?;
-                let env = BlockEnvironment::from_header(&self.spec, header);
-                let senders = match senders {
-                    Some(senders) => senders,
-                    None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
-                };
-                let given = Executed { block, senders: &senders, sidecar: self.sidecar(&hash)? };
-                let output = self.run_block(given, &state, &*self.ledger, &mut trie).map_err(refused)?;
-                (output, Some(trie.into_update()?))
-            }
-            CommitmentKind::LtHash | CommitmentKind::None => {
-                return Err(ChainError::PartialState { home: self.paths.home.clone() });
-            }
+        if !self.kv.has_roots() {
+            return Err(ChainError::PartialState { home: self.paths.home.clone() });
+        }
+        let mut roots = self.kv.roots()?;
+        let env = BlockEnvironment::from_header(&self.spec, header);
+        let senders = match senders {
+            Some(senders) => senders,
+            None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
         };
-        self.commit(block, hash, total_difficulty, &output, trie)?;
+        let given = Executed { block, senders: &senders, sidecar: self.sidecar(&hash)? };
+        let output = self.run_block(given, &state, &*self.ledger, &mut roots).map_err(refused)?;
+        self.commit(block, hash, total_difficulty, &output, roots.into_update()?)?;
         Ok(output.gas_used)
     }
 
     /// Executes a block on the state of its parent and checks every header field that execution
-    /// determines, including the state root by `trie`, which is the trie of the parent's state.
+    /// determines, including the state root by `roots`, the commitment to the parent's state.
     pub(crate) fn run_block(
         &self,
         given: Executed<'_>,
         state: &dyn StateReader,
         hashes: &dyn BlockHashes,
-        trie: &mut dyn RootTracker,
+        roots: &mut dyn RootTracker,
     ) -> Result<BlockOutput, BlockError> {
         let Executed { block, senders, sidecar } = given;
         let header = &block.header;
         let env = BlockEnvironment::from_header(&self.spec, header);
         let executor = BlockExecutor::new(&self.spec, env, state, hashes).with_sidecar(sidecar);
         let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
-        let output = executor.run(block, senders, Some(&mut *trie))?;
+        let output = executor.run(block, senders, Some(&mut *roots))?;
         check_output(&self.spec, header, &output)?;
-        let root = trie.root()?;
+        let root = roots.root()?;
         if root != header.state_root {
             return Err(BlockError::Mismatch {
                 field: Field::StateRoot,

@@ -113,9 +113,9 @@ pub fn build_payload(
     let draft = chain.draft(header, &attributes.withdrawals, &state, &mut *source);
     let draft = draft.map_err(|error| chain_error(&home.config().home, error))?;
     let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
-    let mut trie = chain.trie_after(parent.number())?;
-    trie.apply(&draft.output.changes)?;
-    let block = draft.complete(trie.root()?);
+    let mut roots = chain.roots_after(parent.number())?;
+    roots.apply(&draft.output.changes)?;
+    let block = draft.complete(roots.root()?);
     let mut sidecars = Sidecars::default();
     for transaction in block.body.transactions.iter().filter(|transaction| transaction.is_eip4844()) {
         let entry = home.pool().get(transaction.tx_hash());

@@ -314,7 +314,9 @@ impl Core {
             CommitmentKind::LtHash => {
                 let mut lattice = before.cloned().unwrap_or_default();
                 lattice.update(rows);
-                Ok(Committed { commitment: lattice.checksum(), trie: None, lattice: Some(lattice) })
+                let commitment = lattice.checksum();
+                check_root(height, state_root, commitment)?;
+                Ok(Committed { commitment, trie: None, lattice: Some(lattice) })
             }
             CommitmentKind::Mpt => {
                 let base = self.trie_root();
@@ -329,11 +331,7 @@ impl Core {
                 if update.base() != base {
                     return Err(FlatKvError::TrieBase { expected: base, got: update.base() });
                 }
-                if let Some(expected) = state_root
-                    && expected != update.root()
-                {
-                    return Err(FlatKvError::StateRoot { height, expected, got: update.root() });
-                }
+                check_root(height, state_root, update.root())?;
                 Ok(Committed { commitment: update.root(), trie: Some(update), lattice: None })
             }
         }
@@ -414,6 +412,14 @@ const fn has_history() -> bool {
 #[cfg(not(feature = "bench"))]
 const fn has_halves() -> bool {
     true
+}
+
+/// Refuses a block whose header names another state root.
+fn check_root(height: Height, expected: Option<B256>, got: B256) -> Result<(), FlatKvError> {
+    match expected {
+        Some(expected) if expected != got => Err(FlatKvError::StateRoot { height, expected, got }),
+        _ => Ok(()),
+    }
 }
 
 /// A block on its way into the store.

@@ -115,8 +115,15 @@ impl Lattice {
 
     /// The vectors that a database holds; `None` where it holds none.
     pub(crate) fn read(db: &Db) -> Result<Option<Self>, StateError> {
+        Self::read_with(|key| Ok(db.get(Family::Metadata, key)?.map(|row| row.to_vec())))
+    }
+
+    /// As [`Self::read`], where `get` reads a row of [`Family::Metadata`].
+    pub(crate) fn read_with(
+        get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, StateError>,
+    ) -> Result<Option<Self>, StateError> {
         let [account, storage, legacy] = Self::DBS.map(|of| -> Result<_, StateError> {
-            let Some(row) = db.get(Family::Metadata, meta::lattice(of))? else { return Ok(None) };
+            let Some(row) = get(meta::lattice(of))? else { return Ok(None) };
             LtHash::from_bytes(&row).map(Some).ok_or_else(|| corrupt("lattice"))
         });
         match (account?, storage?, legacy?) {

@@ -52,6 +52,7 @@ mod publish_faults;
 mod readonly;
 mod repair;
 mod rollback;
+mod roots;
 mod rows;
 mod snapshot;
 mod staging;
@@ -81,6 +82,7 @@ pub use prepared::PreparedCommit;
 pub use readonly::list_snapshots;
 pub use repair::{Executor, Repair, RepairAction, RepairReport};
 pub use rollback::{RollbackSource, roll_back};
+pub use roots::{LatticeRoots, StateRoots};
 pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
 pub use transfer::{

@@ -94,12 +94,13 @@ impl RootTracker for PastTrie<'_> {
 struct Back {
     old: Option<Account>,
     new: Option<Account>,
-    slots: HashMap<U256, U256>,
+    /// Of each slot the value at the target and that of the head.
+    slots: HashMap<U256, (U256, U256)>,
 }
 
 /// What takes the head's state back to that after the block at `to`: of each account and slot the
 /// value there, once. `None` where the changes of a block between are gone.
-fn taken_back(
+pub(crate) fn taken_back(
     pinned: &Pinned<'_>,
     to: Height,
     from: Height,
@@ -116,7 +117,7 @@ fn taken_back(
             let back = back.entry(address).or_insert_with(|| Back { old, new, slots: HashMap::new() });
             back.new = new;
             for slot in storage {
-                back.slots.entry(slot.slot).or_insert(slot.old);
+                back.slots.entry(slot.slot).or_insert((slot.old, slot.new)).1 = slot.new;
             }
         }
         if count > limit {
@@ -128,7 +129,7 @@ fn taken_back(
         }
     }
     let accounts = back.into_iter().map(|(address, Back { old, new, slots })| {
-        let storage = slots.into_iter().map(|(slot, old)| SlotChange { slot, old: U256::ZERO, new: old });
+        let storage = slots.into_iter().map(|(slot, (old, new))| SlotChange { slot, old: new, new: old });
         AccountChange { address, old: new, new: old, wiped: false, storage: storage.collect() }
     });
     Ok(Some(Changeset { accounts: accounts.collect(), codes: Vec::new() }))

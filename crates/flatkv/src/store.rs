@@ -271,6 +271,14 @@ impl FlatKv {
         Ok(self.core.kept.session(&self.core.db, self.core.trie_root()))
     }
 
+    /// Refuses what needs the state trie on a data directory without one.
+    ///
+    /// # Errors
+    /// [`StateError::NoTrie`].
+    pub fn require_trie(&self) -> Result<(), StateError> {
+        if self.has_trie() { Ok(()) } else { Err(self.core.no_trie()) }
+    }
+
     /// Whether the home keeps a state trie.
     pub fn has_trie(&self) -> bool {
         self.core.kind == CommitmentKind::Mpt
@@ -404,7 +412,16 @@ impl Core {
 
     /// Why there is no trie under another commitment than [`CommitmentKind::Mpt`].
     pub(crate) fn no_trie(&self) -> StateError {
-        StateError::Store(format!("a home with commitment \"{}\" has no trie", self.kind))
+        StateError::NoTrie {
+            why: match self.kind {
+                CommitmentKind::LtHash => {
+                    "the genesis sets bft.commitment to lthash, a checksum of the state that proves no account"
+                }
+                CommitmentKind::Mpt | CommitmentKind::None => {
+                    "this data directory has only a part of the state of its chain"
+                }
+            },
+        }
     }
 
     /// Root of the head's trie; the empty trie's without a head.

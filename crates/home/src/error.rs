@@ -502,6 +502,7 @@ impl NodeError {
                 | StateError::Unwound { .. }
                 | StateError::MissingCode(_)
                 | StateError::MissingNode { .. }
+                | StateError::NoTrie { .. }
                 | StateError::TooFarBack { .. }
                 | StateError::Origin(_) => return None,
             },
@@ -588,6 +589,7 @@ impl From<StateError> for NodeError {
             }
             StateError::Origin(_) => Self::Origin { message: error.to_string() },
             StateError::TooFarBack { .. } => Self::LimitExceeded { message: error.to_string() },
+            StateError::NoTrie { .. } => Self::Unsupported { message: error.to_string() },
             other => Self::State(other),
         }
     }

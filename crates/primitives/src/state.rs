@@ -33,6 +33,12 @@ pub enum StateError {
         /// Hash of the node.
         hash: B256,
     },
+    /// The chain has no state trie.
+    #[error("there is no state trie: {why}")]
+    NoTrie {
+        /// Why there is none.
+        why: &'static str,
+    },
     /// The trie at a height would take too much memory: too much has changed since.
     #[error(
         "the state trie of block {height} cannot be made: more than {limit} accounts and slots have changed since"
@@ -97,6 +103,7 @@ impl StateError {
             Self::Database { damaged, .. } => *damaged,
             Self::NotRetained { .. }
             | Self::Unwound { .. }
+            | Self::NoTrie { .. }
             | Self::TooFarBack { .. }
             | Self::OutsideCapsule { .. }
             | Self::Origin(_)

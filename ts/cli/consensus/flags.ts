@@ -2,12 +2,14 @@
 import fs from 'node:fs'
 import type { Settings } from '../../config/index.ts'
 import {
+  COMMITMENTS,
   DEFAULT_CHAIN_ID,
   developmentGenesis,
   type EthGenesis,
   factsOf,
   parseGenesis,
   underCometbft,
+  withCommitment,
   withFunds,
   withStaking,
 } from '../../consensus/eth-genesis.ts'
@@ -28,6 +30,10 @@ export const NETWORK_FLAGS: Readonly<Record<string, Flag>> = {
     value: 'N',
     doc: 'Funds the first N accounts of dev.mnemonic with dev.balance ether each. Their keys are public: for development alone. Default: 0.',
   },
+  commitment: {
+    value: 'NAME',
+    doc: 'What the state root of the new network is, for its whole life: mpt is the root of the state trie, lthash a checksum that costs less and has no proofs (eth_getProof). Default: that of --genesis, else mpt.',
+  },
 }
 
 /** A whole number of a flag; undefined where the flag is absent. */
@@ -40,6 +46,15 @@ export function numberFlag(parsed: Parsed, name: string, min: number, max: numbe
   return n
 }
 
+/** The genesis with the commitment of the flag. */
+function commitmentOf(parsed: Parsed, genesis: EthGenesis): EthGenesis {
+  const name = parsed.flags.get('commitment')
+  if (name === undefined) return genesis
+  const commitment = COMMITMENTS.find((one) => one === name)
+  if (commitment === undefined) throw new UsageError(`--commitment takes ${COMMITMENTS.join(' or ')}, not ${JSON.stringify(name)}`)
+  return withCommitment(genesis, commitment)
+}
+
 /** The genesis that the flags of a new network describe. `now` is in milliseconds since 1970. */
 export function genesisOf(parsed: Parsed, settings: Settings, now: number): EthGenesis {
   const chainId = numberFlag(parsed, 'chain-id', 1, Number.MAX_SAFE_INTEGER)
@@ -49,10 +64,11 @@ export function genesisOf(parsed: Parsed, settings: Settings, now: number): EthG
     file === undefined
       ? developmentGenesis(chainId ?? DEFAULT_CHAIN_ID, Math.floor(now / 1000))
       : underCometbft(parseGenesis(fs.readFileSync(inputFile(file, 'the genesis file'), 'utf8')), chainId)
-  if (count === 0) return genesis
+  const committed = commitmentOf(parsed, genesis)
+  if (count === 0) return committed
   const balance = BigInt(weiOf(settings['dev.balance']))
   return withFunds(
-    genesis,
+    committed,
     devAccounts(settings['dev.mnemonic'], count).map(({ address }) => ({ address, balance })),
   )
 }

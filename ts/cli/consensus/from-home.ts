@@ -15,7 +15,7 @@ import { finishJob } from '../commands/job.ts'
 import { type NewHome, writeNodeFiles } from './make-home.ts'
 
 /** What describes a new chain. */
-const OF_NEW = ['genesis', 'chain-id', 'dev-accounts']
+const OF_NEW = ['genesis', 'chain-id', 'dev-accounts', 'commitment']
 
 /** Where the copies are made, below the folder of the network. */
 const COPIES = 'copies'

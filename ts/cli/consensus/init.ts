@@ -17,7 +17,7 @@ import { checkNew, makeNetworkHome, type NewHome, newNodeKeys } from './make-hom
 const NEEDS: Readonly<Record<string, string>> = { 'trust-height': 'join', 'trust-hash': 'join' }
 
 /** Flags that describe a new network. */
-const OF_NEW = ['genesis', 'chain-id', 'dev-accounts', 'operator']
+const OF_NEW = ['genesis', 'chain-id', 'dev-accounts', 'commitment', 'operator']
 
 function stateSyncOf(parsed: Parsed, servers: readonly string[]): StateSync | undefined {
   const trustHeight = numberFlag(parsed, 'trust-height', 1, Number.MAX_SAFE_INTEGER)

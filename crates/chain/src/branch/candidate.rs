@@ -15,7 +15,8 @@ use std::sync::Arc;
 pub struct Candidate {
     block: Block,
     output: BlockOutput,
-    trie: TrieUpdate,
+    /// The changed nodes of the state trie, on a chain that has one.
+    trie: Option<TrieUpdate>,
     total_difficulty: U256,
     parent_height: Height,
 }
@@ -42,7 +43,7 @@ impl Candidate {
             hash,
             total_difficulty: self.total_difficulty,
             output: self.output,
-            trie: parking_lot::Mutex::new(Some(self.trie)),
+            trie: parking_lot::Mutex::new(self.trie),
             ready: Default::default(),
         };
         Branch { fork_height: self.parent_height, fork_hash, blocks: vec![Arc::new(executed)] }
@@ -67,10 +68,10 @@ impl Chain {
         let parent = self.head_block()?.ok_or(FlatKvError::Empty)?;
         let header = self.header_on(&parent.block.header, parent.hash, attributes);
         let total_difficulty = parent.total_difficulty;
-        let (state, mut trie) = {
-            // Under the lock, so that view and trie are of the same head.
+        let (state, mut roots) = {
+            // Under the lock, so that view and commitment are of the same head.
             let _no_change_meanwhile = self.working.lock();
-            (self.kv.latest().ok_or(FlatKvError::Empty)?, self.kv.trie()?)
+            (self.kv.latest().ok_or(FlatKvError::Empty)?, self.kv.roots()?)
         };
         let draft = match self.draft_with_evidence(
             header,
@@ -82,9 +83,9 @@ impl Chain {
             Ok(draft) => draft,
             Err(left_out) => return Ok(Err(left_out)),
         };
-        trie.apply(&draft.output.changes)?;
-        let block = draft.complete(trie.root()?);
-        let trie = trie.into_update()?;
+        roots.apply(&draft.output.changes)?;
+        let block = draft.complete(roots.root()?);
+        let trie = roots.into_update()?;
         Ok(Ok(Candidate {
             block,
             output: draft.output,

@@ -18,7 +18,7 @@ use crate::insert::{Executed, Working};
 use crate::{Chain, ChainError, Prepared};
 use alloy_primitives::{B256, U256};
 use hearth_evm::{BlockEnvironment, BlockError, Fork, recover_senders, validate_header, validate_merge};
-use hearth_flatkv::{FlatKvError, TrieSession, TrieUpdate};
+use hearth_flatkv::{FlatKvError, StateRoots, TrieUpdate};
 use hearth_ledger::StoredReceipts;
 use hearth_primitives::{
     Block, BlockHashes, BlockOutput, Changeset, Header, Height, RootTracker, StateError, StateReader,
@@ -103,30 +103,6 @@ impl Branch {
 
 /// Finds an executed block by its hash.
 pub type FindExecuted<'a> = &'a dyn Fn(&B256) -> Option<Arc<ExecutedBlock>>;
-
-/// The state trie that a block is executed on.
-enum Roots<'a> {
-    /// That of the head: what changes can be committed.
-    Head(Box<TrieSession>),
-    /// That of an earlier block, or of one that is not committed.
-    Other(Box<hearth_flatkv::PastTrie<'a>>),
-}
-
-impl Roots<'_> {
-    fn tracker(&mut self) -> &mut dyn RootTracker {
-        match self {
-            Self::Head(session) => session.as_mut(),
-            Self::Other(trie) => trie.as_mut(),
-        }
-    }
-
-    fn into_update(self) -> Result<Option<TrieUpdate>, StateError> {
-        match self {
-            Self::Head(session) => session.into_update().map(Some),
-            Self::Other(_) => Ok(None),
-        }
-    }
-}
 
 /// Hashes of ancestors as a block of a branch sees them (`BLOCKHASH`).
 struct BranchHashes<'a> {
@@ -253,14 +229,14 @@ impl Chain {
         };
         let sidecar = self.sidecar(hash)?;
         let given = Executed { block, senders: &recovered, sidecar };
-        let output = self.run_block(given, &*state, &hashes, roots.tracker()).map_err(refused)?;
+        let output = self.run_block(given, &*state, &hashes, &mut roots).map_err(refused)?;
         let trie = roots.into_update()?;
         Ok((parent_difficulty.saturating_add(header.difficulty), output, trie))
     }
 
-    /// The state at the end of the canonical part of a branch, and the state trie at its end.
-    fn open_parent(&self, branch: &Branch) -> Result<(hearth_flatkv::StateView, Roots<'_>), ChainError> {
-        // Under the lock, so that view and trie are of the same head.
+    /// The state at the end of the canonical part of a branch, and the commitment at its end.
+    fn open_parent(&self, branch: &Branch) -> Result<(hearth_flatkv::StateView, StateRoots<'_>), ChainError> {
+        // Under the lock, so that view and commitment are of the same head.
         let _no_change_meanwhile = self.working.lock();
         if self.ledger.canonical_hash(branch.fork_height)? != Some(branch.fork_hash)
             && branch.fork_hash != self.base_hash()
@@ -269,11 +245,11 @@ impl Chain {
         }
         let below = self.kv.at(branch.fork_height)?;
         if branch.blocks.is_empty() && self.head().hash == branch.fork_hash {
-            return Ok((below, Roots::Head(Box::new(self.kv.trie()?))));
+            return Ok((below, self.kv.roots()?));
         }
-        let mut trie = self.kv.trie_at(branch.fork_height)?;
-        branch.changes().try_for_each(|changes| trie.apply(changes))?;
-        Ok((below, Roots::Other(Box::new(trie))))
+        let mut roots = self.kv.roots_at(branch.fork_height)?;
+        branch.changes().try_for_each(|changes| roots.apply(changes))?;
+        Ok((below, roots))
     }
 
     /// Makes the last block of a branch the head: unwinds to the branch's canonical ancestor and
@@ -308,15 +284,15 @@ impl Chain {
         let root = self.kv.head().ok_or(FlatKvError::Empty)?.commitment;
         let prepared = trie.lock().take().filter(|update| update.base() == root);
         let update = match prepared {
-            Some(update) => update,
+            Some(update) => Some(update),
             None => {
-                let mut session = self.kv.trie()?;
-                session.apply(&output.changes)?;
-                session.root()?;
-                session.into_update()?
+                let mut roots = self.kv.roots()?;
+                roots.apply(&output.changes)?;
+                roots.root()?;
+                roots.into_update()?
             }
         };
-        self.commit(block, *hash, *total_difficulty, output, Some(update))?;
+        self.commit(block, *hash, *total_difficulty, output, update)?;
         let receipts = StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
         self.ledger.keep_decoded(block, *hash, *total_difficulty, receipts);
         Ok(())

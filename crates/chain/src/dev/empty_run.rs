@@ -58,7 +58,8 @@ struct Making<'a> {
 impl DevChain {
     /// Makes `count` empty blocks on `parent`, or fewer if `should_stop` returns true; returns the
     /// header of the last one. While a run is committed, the next one is made. `None` if this is
-    /// not possible: a transaction is pending, or the state was edited since the last block.
+    /// not possible: a transaction is pending, the state was edited since the last block,
+    /// or the chain has no state trie.
     pub(super) fn mine_empty(
         &self,
         parent: &Header,
@@ -72,6 +73,9 @@ impl DevChain {
             return Ok(None);
         }
         let kv = self.chain.kv();
+        if kv.has_roots() && !kv.has_trie() {
+            return Ok(None);
+        }
         let trie = if kv.has_trie() { Some(kv.trie()?) } else { None };
         let (reads, parent_hash) = (RunState::new(&state), parent.hash_slow());
         let mut making = Making { state: &state, reads, trie, parent: parent.clone(), parent_hash };

@@ -426,14 +426,14 @@ impl DevChain {
         edits: &Changeset,
         output: &BlockOutput,
     ) -> Result<(Option<TrieUpdate>, B256), StateError> {
-        if !self.chain.kv().has_trie() {
+        if !self.chain.kv().has_roots() {
             return Ok((None, B256::ZERO));
         }
-        let mut trie = self.chain.kv().trie()?;
-        trie.apply(edits)?;
-        trie.apply(&output.changes)?;
-        let root = trie.root()?;
-        Ok((Some(trie.into_update()?), root))
+        let mut roots = self.chain.kv().roots()?;
+        roots.apply(edits)?;
+        roots.apply(&output.changes)?;
+        let root = roots.root()?;
+        Ok((roots.into_update()?, root))
     }
 }
 

@@ -15,7 +15,7 @@ pub use state::{OverlayState, StateAt};
 
 use crate::{Chain, ChainError};
 use alloy_primitives::{Address, B256, U256};
-use hearth_flatkv::{AccountProof, IndexWrite, PastTrie};
+use hearth_flatkv::{AccountProof, IndexWrite, StateRoots};
 use hearth_primitives::{Height, RootTracker as _, StateError, StateReader as _};
 use journal::EditFile;
 use parking_lot::{RwLock, RwLockWriteGuard};
@@ -115,17 +115,17 @@ impl Chain {
         Ok(Some(Arc::new(edits)))
     }
 
-    /// The state trie after the block at a height with what was edited after it.
+    /// The commitment to the state after the block at a height with what was edited after it.
     ///
     /// # Errors
-    /// As [`hearth_flatkv::FlatKv::trie_at`].
-    pub fn trie_after(&self, height: Height) -> Result<PastTrie<'_>, StateError> {
+    /// As [`hearth_flatkv::FlatKv::roots_at`].
+    pub fn roots_after(&self, height: Height) -> Result<StateRoots<'_>, StateError> {
         let edits = self.edits_after(height)?;
-        let mut trie = self.kv.trie_at(height)?;
+        let mut roots = self.kv.roots_at(height)?;
         if let Some(edits) = edits {
-            trie.apply(&edits.changes())?;
+            roots.apply(&edits.changes())?;
         }
-        Ok(trie)
+        Ok(roots)
     }
 
     /// The proof of an account and of some of its slots in the state after the block at a height,

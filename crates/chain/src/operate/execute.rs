@@ -20,14 +20,14 @@ impl LedgerReplay {
     /// Whether the home can be made from its ledger: it begins at a genesis that it has.
     pub(crate) fn is_possible(&self) -> bool {
         let from_genesis = self.file.base == 0 && self.file.rules == RulesFrom::Genesis;
-        from_genesis && CommitmentKind::from(self.file.commitment) == CommitmentKind::Mpt
+        from_genesis && CommitmentKind::from(self.file.commitment) != CommitmentKind::None
     }
 
     fn run(&self, store: &Arc<FlatKv>, last: Option<Head>) -> Result<(), ChainError> {
         let path = self.paths.genesis();
         let text = std::fs::read_to_string(&path).map_err(ChainError::io(&path))?;
         let (spec, genesis) = parse_genesis(&path, &text)?;
-        let (block, base_hash) = crate::chain::build_genesis(&genesis)?;
+        let (block, base_hash) = crate::chain::build_genesis(&spec, &genesis)?;
         let ledger = Arc::new(Ledger::new(self.tables.clone(), store.clone()));
         let chain = Chain {
             paths: self.paths.clone(),

@@ -246,7 +246,8 @@ impl Chain {
     fn restore_genesis(&self) -> Result<(), ChainError> {
         let path = self.paths().genesis();
         let text = std::fs::read_to_string(&path).map_err(ChainError::io(&path))?;
-        let (block, hash) = build_genesis(&parse_genesis(&path, &text)?.1)?;
+        let (spec, genesis) = parse_genesis(&path, &text)?;
+        let (block, hash) = build_genesis(&spec, &genesis)?;
         let _one_at_a_time = self.working.lock();
         if hash == self.base_hash() {
             self.ledger().restore_block(&block, hash, block.header.difficulty)?;
@@ -267,7 +268,7 @@ impl Chain {
             let state = self.state_at(number - 1)?;
             // Receipts before Byzantium have the state root after their transaction (EIP-658).
             let with_roots = env.fork < Fork::Byzantium && self.kv().has_trie();
-            let mut trie = if with_roots { Some(self.trie_after(number - 1)?) } else { None };
+            let mut trie = if with_roots { Some(self.roots_after(number - 1)?) } else { None };
             let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger).on_partial_state();
             let executor = executor.with_sidecar(self.sidecar(hash)?);
             let roots = trie.as_mut().map(|trie| trie as &mut dyn RootTracker);

@@ -196,8 +196,8 @@ impl Attachments {
                 if self.ancestors.last().is_some_and(|(_, hash)| *hash != block.block.header.parent_hash) {
                     return Err(bad("the ancestors do not lead to its block"));
                 }
-                let mpt = CommitmentKind::from(self.file.commitment) == CommitmentKind::Mpt;
-                if mpt && block.block.header.state_root != self.head.commitment {
+                let has_roots = CommitmentKind::from(self.file.commitment) != CommitmentKind::None;
+                if has_roots && block.block.header.state_root != self.head.commitment {
                     return Err(bad("its block has another state root than its state"));
                 }
                 let (number, hash) = (self.head.height, self.head.hash);

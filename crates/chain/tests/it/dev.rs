@@ -246,12 +246,12 @@ fn the_root_of_an_edited_state_is_that_of_the_next_block() {
         ..AccountEdit::default()
     };
     dev.edit(&[(who(1), edit)]).unwrap();
-    let edited = chain.trie_after(0).unwrap().root().unwrap();
+    let edited = chain.roots_after(0).unwrap().root().unwrap();
     assert_ne!(edited, chain.head().commitment, "the store does not have it yet");
     let (proof, is_edited) = chain.prove_after(0, &who(1), &[U256::from(1)]).unwrap();
     assert_eq!((is_edited, proof.state_root, proof.slots[0].value), (true, edited, U256::from(2)));
     dev.mine_blocks(1, Steps::default(), &|| false).unwrap();
-    assert_eq!(chain.trie_after(0).unwrap().root().unwrap(), edited, "the same from below");
+    assert_eq!(chain.roots_after(0).unwrap().root().unwrap(), edited, "the same from below");
     let (proof, is_edited) = chain.prove_after(1, &who(1), &[]).unwrap();
     assert!(!is_edited);
     assert_eq!(proof.state_root, chain.head_block().unwrap().unwrap().block.header.state_root);

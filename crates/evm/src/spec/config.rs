@@ -1,6 +1,8 @@
 //! Reading a geth-format genesis file: the `config` object.
 
-use super::{BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks, moved::MovedId};
+use super::{
+    BftRules, BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks, moved::MovedId,
+};
 use crate::{
     error::SpecError,
     genesis::Genesis,
@@ -81,7 +83,7 @@ impl ChainSpec {
             deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
             code_size_limit: code_size_limit(config)?,
             fixed_difficulty: fixed_difficulty(config)?,
-            bft: bft_start(config)?,
+            bft: bft_rules(config, blocks.byzantium)?,
             moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
         })
     }
@@ -96,19 +98,41 @@ fn fixed_difficulty(config: &Fields) -> Result<Option<u64>, SpecError> {
     }
 }
 
-/// `bft.engine` and `bft.initialHeight`: what decides on the blocks, and from which one on. One
-/// engine is known.
-fn bft_start(config: &Fields) -> Result<Option<u64>, SpecError> {
+/// `bft.engine`, `bft.initialHeight` and `bft.commitment`: what decides on the blocks, from which
+/// one on, and what their state root is. One engine is known.
+fn bft_rules(config: &Fields, byzantium: Option<u64>) -> Result<Option<BftRules>, SpecError> {
     /// The engine that is known.
     const ENGINE: &str = "cometbft";
     let Some(bft) = config.object("bft")? else { return Ok(None) };
     match bft.text("engine")?.as_deref() {
-        Some(ENGINE) => match bft.u64("initialHeight")? {
-            Some(0) => Err(SpecError::invalid(&bft.path("initialHeight"), "0", "1 or more")),
-            height => Ok(Some(height.unwrap_or(1))),
-        },
-        Some(other) => Err(SpecError::invalid(&bft.path("engine"), other, ENGINE)),
-        None => Err(SpecError::missing(&bft.path("engine"), ENGINE)),
+        Some(ENGINE) => {}
+        Some(other) => return Err(SpecError::invalid(&bft.path("engine"), other, ENGINE)),
+        None => return Err(SpecError::missing(&bft.path("engine"), ENGINE)),
+    }
+    let start = match bft.u64("initialHeight")? {
+        Some(0) => return Err(SpecError::invalid(&bft.path("initialHeight"), "0", "1 or more")),
+        height => height.unwrap_or(1),
+    };
+    Ok(Some(BftRules { start, is_lthash: is_lthash(&bft, start, byzantium)? }))
+}
+
+/// Whether `bft.commitment` names the lattice hash. All blocks of a chain have the same commitment,
+/// so that a chain with earlier blocks of its own keeps the state trie; receipts before Byzantium
+/// have the root of a trie (EIP-658).
+fn is_lthash(bft: &Fields, start: u64, byzantium: Option<u64>) -> Result<bool, SpecError> {
+    const MPT: &str = "mpt";
+    const LTHASH: &str = "lthash";
+    let path = bft.path("commitment");
+    match bft.text("commitment")?.as_deref() {
+        None | Some(MPT) => Ok(false),
+        Some(LTHASH) if start != 1 => {
+            Err(SpecError::invalid(&path, LTHASH, "mpt, since bft.initialHeight is not 1"))
+        }
+        Some(LTHASH) if byzantium != Some(0) => {
+            Err(SpecError::invalid(&path, LTHASH, "mpt, since byzantiumBlock is not 0"))
+        }
+        Some(LTHASH) => Ok(true),
+        Some(other) => Err(SpecError::invalid(&path, other, "mpt or lthash")),
     }
 }
 

@@ -130,12 +130,21 @@ pub struct ChainSpec {
     pub(crate) code_size_limit: Option<usize>,
     /// Difficulty of every block in place of the formulas: Besu's `ethash.fixeddifficulty`.
     pub(crate) fixed_difficulty: Option<u64>,
-    /// The first block that CometBFT decides on (`bft.engine`, `bft.initialHeight`): from it on a
-    /// block may have its parent's time,
-    /// since times ascend by milliseconds there, and the gas limit is a parameter of the consensus
-    /// and takes no steps.
-    pub(crate) bft: Option<u64>,
+    /// The rules of blocks that CometBFT decides on.
+    pub(crate) bft: Option<BftRules>,
     pub(crate) moved: moved::MovedId,
+}
+
+/// The rules of blocks that CometBFT decides on (`bft` of the genesis).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BftRules {
+    /// The first block that CometBFT decides on (`bft.initialHeight`): from it on a block may have
+    /// its parent's time, since times ascend by milliseconds there, and the gas limit is a parameter
+    /// of the consensus and takes no steps.
+    pub start: u64,
+    /// Whether the state root of a header is the checksum of a lattice hash (`bft.commitment`) in
+    /// place of the root of the state trie.
+    pub is_lthash: bool,
 }
 
 /// Forks by block number; `None` where not scheduled.
@@ -244,12 +253,18 @@ impl ChainSpec {
     /// became a network
     /// (`bft.initialHeight`). `None` where it decides on none.
     pub fn bft_start(&self) -> Option<u64> {
-        self.bft
+        self.bft.map(|rules| rules.start)
+    }
+
+    /// Whether the state root of a header is the checksum of a lattice hash over the state, which
+    /// has no proofs (`bft.commitment` is `lthash`), in place of the root of the state trie.
+    pub fn is_lthash(&self) -> bool {
+        self.bft.is_some_and(|rules| rules.is_lthash)
     }
 
     /// Whether CometBFT decides on the block of this number.
     pub(crate) fn is_bft_block(&self, number: u64) -> bool {
-        self.bft.is_some_and(|start| number >= start)
+        self.bft.is_some_and(|rules| number >= rules.start)
     }
 
     /// The total difficulty that ends proof of work (EIP-3675); `None` where no merge is scheduled.

@@ -123,6 +123,18 @@ fn under_bft_times_may_be_equal_and_gas_limits_take_no_steps() {
     assert!(field(&six, 100, 30_000_000).unwrap().contains("above 100"));
     assert!(field(&six, 101, 60_000_000).is_some());
     assert!(from(0).unwrap_err().to_string().contains("config.bft.initialHeight"));
+    let committed = |rest: &str, zero: &str| {
+        config(&format!(r#","bft":{{"engine":"cometbft",{rest}}},"byzantiumBlock":{zero}"#))
+    };
+    let lthash = |rest: &str, zero: &str| committed(&format!(r#""commitment":"lthash"{rest}"#), zero);
+    assert!(
+        lthash("", "0").unwrap().is_lthash() && lthash(r#","initialHeight":1"#, "0").unwrap().is_lthash()
+    );
+    assert!(!committed(r#""commitment":"mpt""#, "0").unwrap().is_lthash() && !bft.is_lthash());
+    let why = |spec: Result<ChainSpec, _>| spec.map(drop).unwrap_err().to_string();
+    assert!(why(lthash(r#","initialHeight":5"#, "0")).contains("since bft.initialHeight is not 1"));
+    assert!(why(lthash("", "7")).contains("since byzantiumBlock is not 0"));
+    assert!(why(committed(r#""commitment":"iavl""#, "0")).contains("mpt or lthash"));
     let other = config(r#","bft":{"engine":"raft"}"#).unwrap_err().to_string();
     assert!(other.contains("config.bft.engine") && other.contains("cometbft"), "{other}");
     assert!(config(r#","bft":{}"#).unwrap_err().to_string().contains("config.bft.engine"));

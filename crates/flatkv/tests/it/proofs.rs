@@ -3,7 +3,7 @@
 use crate::model::{ACCOUNTS, BASE, Block, Home, Random, SLOTS, address, slot};
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount, proof::verify_proof};
-use hearth_flatkv::{CommitmentKind, FlatKv};
+use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError};
 use hearth_primitives::{Account, RootTracker, StateError};
 use std::{
     sync::{
@@ -124,10 +124,58 @@ fn commits_and_unwinds_do_not_disturb_a_proof() {
 }
 
 #[test]
+fn the_checksum_of_an_earlier_block_continues_as_the_chain_did() {
+    let home = Home::new(CommitmentKind::LtHash);
+    let kv = home.open().unwrap();
+    let mut random = Random(11);
+    let (mut chain, mut checksums) = (vec![Block::base(random.next())], Vec::new());
+    for index in 0..BLOCKS as usize {
+        let block = &chain[index];
+        // What a header would name is computed before the commit.
+        let root = (index > 0).then(|| {
+            let mut roots = kv.roots().unwrap();
+            roots.apply(&block.changes).unwrap();
+            let root = roots.root().unwrap();
+            assert!(roots.into_update().unwrap().is_none(), "there is no trie");
+            root
+        });
+        if let Some(root) = root {
+            let mut wrong = block.as_commit(&home.tables);
+            wrong.state_root = Some(B256::repeat_byte(1));
+            let refused = kv.commit(wrong).unwrap_err();
+            assert!(matches!(refused, FlatKvError::StateRoot { got, .. } if got == root), "{refused}");
+        }
+        let mut commit = block.as_commit(&home.tables);
+        commit.state_root = root;
+        if index == 0 {
+            kv.init(commit).unwrap()
+        } else {
+            kv.commit(commit).unwrap()
+        }
+        checksums.push(kv.head().unwrap().commitment);
+        chain.push(block.next(random.next()));
+    }
+    for (index, block) in chain[..BLOCKS as usize].iter().enumerate() {
+        let mut roots = kv.roots_at(block.height).unwrap();
+        assert_eq!(roots.root().unwrap(), checksums[index], "block {}", block.height);
+        for (next, checksum) in chain[index + 1..BLOCKS as usize].iter().zip(&checksums[index + 1..]).take(5)
+        {
+            roots.apply(&next.changes).unwrap();
+            assert_eq!(roots.root().unwrap(), *checksum);
+        }
+    }
+    let above = kv.roots_at(BASE + BLOCKS).err().unwrap();
+    assert!(matches!(above, StateError::NotRetained { .. }), "{above}");
+}
+
+#[test]
 fn a_home_without_a_trie_proves_nothing() {
     let home = Home::new(CommitmentKind::LtHash);
     let kv = home.open().unwrap();
     chain(&home, &kv, 3, 1);
     let refused = kv.prove(BASE + 1, &address(0), &[]).unwrap_err().to_string();
-    assert!(refused.contains("\"lthash\" has no trie"), "{refused}");
+    assert!(
+        refused.contains("there is no state trie: the genesis sets bft.commitment to lthash"),
+        "{refused}"
+    );
 }

@@ -88,6 +88,7 @@ fn of_state() -> Vec<StateError> {
         StateError::Unwound { height: 1 },
         StateError::MissingCode(B256::ZERO),
         StateError::MissingNode { hash: B256::ZERO },
+        StateError::NoTrie { why: "the data directory has a part of a state" },
         StateError::TooFarBack { height: 1, limit: 2 },
         StateError::OutsideCapsule { height: 1, what: "an account", why: format!("state store: {}", text()) },
         StateError::Origin("no answer".into()),
@@ -102,6 +103,7 @@ fn of_state() -> Vec<StateError> {
             | StateError::Unwound { .. }
             | StateError::MissingCode(_)
             | StateError::MissingNode { .. }
+            | StateError::NoTrie { .. }
             | StateError::TooFarBack { .. }
             | StateError::OutsideCapsule { .. }
             | StateError::Origin(_)

@@ -47,9 +47,9 @@ impl PendingBlock {
         if let Some(block) = &*made {
             return Ok(block.clone());
         }
-        let mut trie = chain.trie_after(self.parent.number())?;
-        trie.apply(&self.draft.output.changes)?;
-        let block = self.draft.complete(trie.root()?);
+        let mut roots = chain.roots_after(self.parent.number())?;
+        roots.apply(&self.draft.output.changes)?;
+        let block = self.draft.complete(roots.root()?);
         let stored = Arc::new(StoredBlock {
             hash: block.header.hash_slow(),
             total_difficulty: self.parent.total_difficulty + block.header.difficulty,
@@ -73,7 +73,7 @@ type CachedPending = (B256, (u64, u64), Arc<PendingBlock>);
 impl Home {
     /// The pending block; `None` on a partial state, on which no block can be made.
     pub fn pending(&self) -> Result<Option<Arc<PendingBlock>>, NodeError> {
-        if !self.chain().kv().has_trie() {
+        if !self.chain().kv().has_roots() {
             return Ok(None);
         }
         // Under the lock, so that concurrent callers wait for one block instead of making one each.

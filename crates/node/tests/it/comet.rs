@@ -121,7 +121,7 @@ impl Comet {
     }
 
     fn open_new(number: u8, genesis: &str, snapshots: Snapshots) -> Self {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = crate::killed::temp_dir();
         Node::init(home.path(), genesis).expect("a home");
         let node = open(&home, snapshots);
         let address = vec![number; 20];
@@ -305,6 +305,16 @@ impl Comet {
         self.connections.clear();
         self.node.close().expect("closes");
         work(self.home.path());
+        self.node = open(&self.home, self.snapshots);
+        self.reconnect();
+    }
+
+    /// The process of the application dies; CometBFT ends with it. Both start again on what is left
+    /// of the data directory.
+    pub fn revive(&mut self, dead: tempfile::TempDir) {
+        self.connections.clear();
+        self.node.close().expect("closes");
+        self.home = dead;
         self.node = open(&self.home, self.snapshots);
         self.reconnect();
     }

@@ -135,7 +135,7 @@ impl Tree {
         let state = chain.state_at(above.number).expect("a state");
         let draft = chain.draft(header, &[], &state, &mut AllOf::new(&transactions)).expect("executes");
         let draft = draft.expect("every transaction can be in the block");
-        let mut trie = chain.trie_after(above.number).expect("a trie");
+        let mut trie = chain.roots_after(above.number).expect("a trie");
         trie.apply(&draft.output.changes).expect("applies");
         let mut block = draft.complete(trie.root().expect("a root"));
         let valid = random.below(6) != 0;

@@ -288,7 +288,7 @@ fn a_block_is_executed_again_from_the_ledger() {
         let state = chain.state_at(height - 1).expect("a state");
         let sidecar = chain.sidecar(&block.hash).expect("reads");
         assert_eq!(sidecar.natives.len(), if height == 1 { 1 } else { 2 });
-        let mut trie = chain.trie_after(height - 1).expect("a trie");
+        let mut trie = chain.roots_after(height - 1).expect("a trie");
         let executor = BlockExecutor::new(chain.spec(), env, &state, &**chain.ledger()).with_sidecar(sidecar);
         let output = executor.run(&block.block, &senders, Some(&mut trie)).expect("executes");
         assert_eq!(trie.root().expect("a root"), block.block.header.state_root);

@@ -3,6 +3,7 @@
 use crate::{
     comet::{Comet, Decided, Joining},
     consensus::{genesis, sink, transfer},
+    lthash::lthash_genesis,
 };
 use hearth_abci::{Timestamp, pb};
 use hearth_home::NodeError;
@@ -73,14 +74,22 @@ fn peer(genesis: &str, number: u8) -> (Comet, pb::Snapshot, Vec<u8>) {
 
 #[test]
 fn a_node_begins_with_the_state_of_a_peer() {
-    let genesis = genesis();
-    let (mut first, offered, chunk) = peer(&genesis, 1);
-    let (_second, equal, equal_chunk) = peer(&genesis, 2);
+    begins_with_a_state(&genesis());
+}
+
+#[test]
+fn a_node_begins_with_a_state_under_a_checksum() {
+    begins_with_a_state(&lthash_genesis());
+}
+
+fn begins_with_a_state(genesis: &str) {
+    let (mut first, offered, chunk) = peer(genesis, 1);
+    let (_second, equal, equal_chunk) = peer(genesis, 2);
     assert!(offered == equal && chunk == equal_chunk, "two nodes make the same bytes");
     commit(&mut first, 21);
     let app_hash = first.app_hashes[19].clone();
 
-    let mut joining = Joining::begin(&genesis);
+    let mut joining = Joining::begin(genesis);
     let info = joining.info();
     assert_eq!((info.last_block_height, info.last_block_app_hash.len()), (0, 0));
     let other_format = pb::Snapshot { format: 2, ..offered.clone() };

@@ -7,6 +7,7 @@ use hearth_flatkv::AccountProof;
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 
 pub(super) fn of_account(home: &Home, address: &Address, slots: &[ProofSlot], block: BlockRef) -> Answer {
+    home.chain().kv().require_trie()?;
     let (_, block) = home.state_at(Some(block))?;
     let height = block.block.header.number;
     let asked: Vec<U256> = slots.iter().map(|slot| slot.slot).collect();

@@ -30,11 +30,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     };
     check_traceable(block)?;
     let (chain, number) = (home.chain(), block.header.number);
-    if !chain.kv().has_trie() {
-        return Err(NodeError::Unsupported {
-            message: "this data directory keeps no state trie, so it has no roots".to_owned(),
-        });
-    }
+    chain.kv().require_trie()?;
     let depth = home.head()?.block.header.number.saturating_sub(number);
     if depth > MAX_DEPTH_BLOCKS {
         return Err(NodeError::LimitExceeded {
@@ -45,7 +41,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     }
     let state = home.parent_state(&block.header)?;
     let failed = |reason: String| NodeError::Execution { height: number, reason };
-    let mut trie = chain.trie_after(number - 1)?;
+    let mut trie = chain.roots_after(number - 1)?;
     let environment = BlockEnvironment::from_header(chain.spec(), &block.header);
     let transactions = &block.body.transactions;
     let senders = recover_senders(chain.spec(), &environment, transactions)

@@ -26,7 +26,7 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
-    let mut roots = chain.kv().trie_at(header.number)?;
+    let mut roots = chain.kv().roots_at(header.number)?;
     if roots.root()? != header.state_root {
         // The block left the chain since it was looked up.
         return Err(NodeError::StateNotCanonical { height: header.number, hash: base.hash });
