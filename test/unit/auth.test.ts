@@ -205,6 +205,27 @@ describe('JWTs', () => {
       expect(await why(bad), bad).toMatch(/^invalid token/)
     }
   })
+
+  it('are verified once, and looked at in time at every use', async () => {
+    let now = 1_700_000_000
+    const why = jwtCheck(Buffer.from(SECRET, 'hex'), () => now * 1000)
+    const [token, ending, later] = [jwt({ iat: now }), jwt({ iat: now, exp: now + 5 }), jwt({ iat: now, nbf: now - 1 })]
+    for (const one of [token, ending, later]) {
+      expect(why(one)).toBeInstanceOf(Promise)
+      await expect.poll(() => why(one)).toBeUndefined()
+    }
+    now += 5
+    expect([why(token), why(ending), why(later)]).toEqual([undefined, 'token is expired', undefined])
+    now += 56
+    expect(why(token)).toBe('stale token')
+    now -= 63
+    expect(why(later)).toBe('token is not valid yet')
+    now = 1_700_000_000
+    expect(why(token)).toBeUndefined()
+    const wrong = jwt({ iat: now }, { key: '22'.repeat(32) })
+    for (const time of [1, 2]) expect(await why(wrong), String(time)).toBe('invalid token: signature is invalid')
+    expect(why(wrong)).toBeInstanceOf(Promise)
+  })
 })
 
 describe('files of the settings', () => {
