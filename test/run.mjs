@@ -82,9 +82,9 @@ function rustPrograms(text) {
   }
 }
 
-/** Heights of the model of a network under CometBFT in the full run: about 20 minutes on two
+/** Heights of the model of a network under CometBFT in the full run: about 10 minutes on two
  * processors. */
-const CONSENSUS_HEIGHTS = '20000'
+const CONSENSUS_HEIGHTS = '100000'
 
 async function rust() {
   const began = Date.now()

@@ -10,6 +10,7 @@ import path from 'node:path'
 import { mnemonicToAccount } from 'viem/accounts'
 import { cometbftProgram } from '../cometbft-programs.mjs'
 import { freePort, HEARTH, run } from './process.mjs'
+import { result } from './rpc.mjs'
 import { median, spread, table } from './stats.mjs'
 
 const VERSION = '0.38.26'
@@ -32,6 +33,9 @@ const EMPTY_BLOCKS = 50
 /** What the issue of networks wants. */
 const WANTED = { ratio: 0.5, one: 784, executions: 1, emptyMs: 3, seen: 0.1, commit: 1.05 }
 
+/** Pause between two looks, in milliseconds. */
+const POLL_MS = 20
+
 const losing = (isLosing) => (isLosing ? '  LOSING' : '')
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const agent = new http.Agent({ keepAlive: true, maxSockets: CONNECTIONS })
@@ -48,7 +52,7 @@ export async function comet(port, method, params = {}) {
 }
 
 export async function until(what, holds, ms = 60_000) {
-  for (const end = Date.now() + ms; Date.now() < end; await sleep(50)) if (await holds().catch(() => false)) return
+  for (const end = Date.now() + ms; Date.now() < end; await sleep(POLL_MS)) if (await holds().catch(() => false)) return
   throw new Error(`not in ${ms} ms: ${what}`)
 }
 
@@ -58,7 +62,7 @@ export const heightOf = async (port) => Number((await comet(port, 'status')).syn
 async function transfers() {
   const accounts = Array.from({ length: SENDERS }, (_, i) => mnemonicToAccount(MNEMONIC, { addressIndex: i }))
   const lanes = Array.from({ length: CONNECTIONS }, () => [])
-  for (let i = 0; i < TRANSACTIONS + TIMED; i++) {
+  for (let i = 0; i < TRANSACTIONS + 2 * TIMED; i++) {
     const sender = i % SENDERS
     const fee = { type: 'legacy', gas: 21_000n, gasPrice: 20_000_000_000n }
     const raw = await accounts[sender].signTransaction({
@@ -154,10 +158,25 @@ const nodeIdOf = (key) => sha256(Buffer.from(key, 'base64').subarray(32)).subarr
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest()
 
+/** Milliseconds from eth_sendRawTransaction to the receipt on the same node, one by one. */
+async function receiptTimes(port, txs) {
+  const ask = (method, ...params) => result(`http://127.0.0.1:${port}`, method, params)
+  const times = []
+  for (const tx of txs) {
+    const began = performance.now()
+    const hash = await ask('eth_sendRawTransaction', `0x${tx.toString('hex')}`)
+    await until('a receipt', async () => (await ask('eth_getTransactionReceipt', hash)) !== null)
+    times.push(performance.now() - began)
+  }
+  return times
+}
+
 /** Sends the transactions of all lanes to nodes in turn, and waits until blocks have them:
- * transactions a second, and milliseconds to a commit. */
+ * transactions a second, and milliseconds to a commit, and to a receipt where the nodes have
+ * JSON-RPC. */
 async function measure({ ports }, lanes) {
-  const timed = lanes.map((lane) => lane.slice(0, Math.ceil(TIMED / CONNECTIONS)))
+  const perLane = Math.ceil(TIMED / CONNECTIONS)
+  const timed = lanes.map((lane) => lane.slice(0, perLane))
   const commits = []
   for (const lane of timed)
     for (const tx of lane) {
@@ -166,12 +185,15 @@ async function measure({ ports }, lanes) {
       if (check_tx.code !== 0 || tx_result.code !== 0) throw new Error(`a transaction failed: ${check_tx.log} ${tx_result.log}`)
       commits.push(performance.now() - began)
     }
+  const hasReceipts = ports[0].http !== undefined
+  const received = hasReceipts ? lanes.map((lane) => lane.slice(perLane, 2 * perLane)) : lanes.map(() => [])
+  const receipts = hasReceipts ? await receiptTimes(ports[0].http, received.flat()) : []
   const [from, began] = [await heightOf(ports[0].rpc), performance.now()]
   let sent = 0
   await Promise.all(
     lanes.map(async (lane, l) => {
       const { rpc } = ports[l % ports.length]
-      for (const tx of lane.slice(timed[l].length)) {
+      for (const tx of lane.slice(timed[l].length + received[l].length)) {
         const { code, log } = await comet(rpc, 'broadcast_tx_sync', { tx: tx.toString('base64') })
         if (code !== 0) throw new Error(`broadcast_tx_sync: ${log}`)
         sent++
@@ -191,7 +213,7 @@ async function measure({ ports }, lanes) {
     },
     300_000,
   )
-  return { rate: included / ((performance.now() - began) / 1000), commits }
+  return { rate: included / ((performance.now() - began) / 1000), commits, receipts }
 }
 
 /** Samples of the scrape page by name and label `method`. */
@@ -274,6 +296,8 @@ export async function networkBench() {
       ),
     )
     rows.push([`submit to commit, ${validators} validators (ms)`, ...commits, ''])
+    const receipts = mine.flatMap(({ receipts }) => receipts)
+    rows.push([`submit to receipt, ${validators} validators (ms)`, spread(receipts, 0), '', ''])
     const [before, after] = pages
     const executions = rise(before, after, 'consensus_block_executions_total') / rise(before, after, 'consensus_height')
     const over = Math.round(executions * 100) / 100 > WANTED.executions

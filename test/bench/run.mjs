@@ -17,6 +17,7 @@ import { jsAttacksBench, jsBench, jsPipelineBench } from './js.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
 import { networkBench } from './network.mjs'
+import { stateSyncBench } from './network-state-sync.mjs'
 import { overloadBench } from './overload.mjs'
 import { writePage } from './page.mjs'
 import { rootsBench } from './roots.mjs'
@@ -54,7 +55,10 @@ const BENCHES = {
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,
-  network: networkBench,
+  network: async () => {
+    await networkBench()
+    await stateSyncBench()
+  },
   overload: overloadBench,
   rpc: everydayBench,
   script: scriptBench,

@@ -6,7 +6,16 @@ import path from 'node:path'
 import { parse } from 'smol-toml'
 import { describe, expect, it } from 'vitest'
 import { configToml, type NodeOptions } from '../../ts/consensus/config-toml.ts'
-import { developmentGenesis, factsOf, parseGenesis, readJson, underCometbft, withFunds, writeJson } from '../../ts/consensus/eth-genesis.ts'
+import {
+  developmentGenesis,
+  factsOf,
+  parseGenesis,
+  readJson,
+  underCometbft,
+  withCommitment,
+  withFunds,
+  writeJson,
+} from '../../ts/consensus/eth-genesis.ts'
 import { appStateOf, genesisFile, networkName } from '../../ts/consensus/genesis.ts'
 import { isLocalAddress, joinUrls, peerAddress } from '../../ts/consensus/join.ts'
 import { newKeyPair, nodeId, nodeKeyFile, validatorAddress, validatorKeyFile } from '../../ts/consensus/keys.ts'
@@ -131,6 +140,14 @@ describe('the genesis of the chain', () => {
     const given = { config: { chainId: 9, pragueTime: 1 }, gasLimit: '0x1', alloc: {} }
     expect(underCometbft(given, undefined).config).toEqual({ chainId: 9, pragueTime: 1, bft: { engine: 'cometbft' } })
     expect(underCometbft(given, 9).config).toEqual({ chainId: 9, pragueTime: 1, bft: { engine: 'cometbft' } })
+    const lthash = { ...given, config: { ...given.config, bft: { engine: 'cometbft', commitment: 'lthash', initialHeight: 7 } } }
+    expect(underCometbft(lthash, undefined).config).toMatchObject({ bft: { engine: 'cometbft', commitment: 'lthash' } })
+    expect(withCommitment(given, 'lthash').config).toEqual({
+      chainId: 9,
+      pragueTime: 1,
+      bft: { engine: 'cometbft', commitment: 'lthash' },
+    })
+    expect(withCommitment(lthash, 'mpt').config).toMatchObject({ bft: { commitment: 'mpt' } })
     expect(() => underCometbft(given, 10)).toThrow('the genesis has the chain id 9, not 10')
     expect(() => factsOf({ gasLimit: '0x1' })).toThrow('no config.chainId')
     expect(() => factsOf({ config: { chainId: 1 } })).toThrow('no gasLimit')

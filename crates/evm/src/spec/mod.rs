@@ -139,8 +139,8 @@ pub struct ChainSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BftRules {
     /// The first block that CometBFT decides on (`bft.initialHeight`): from it on a block may have
-    /// its parent's time, since times ascend by milliseconds there, and the gas limit is a parameter
-    /// of the consensus and takes no steps.
+    /// its parent's time, since times ascend by milliseconds there, and the gas limit is a
+    /// parameter of the consensus and takes no steps.
     pub start: u64,
     /// Whether the state root of a header is the checksum of a lattice hash (`bft.commitment`) in
     /// place of the root of the state trie.

@@ -5,6 +5,7 @@ use crate::support::{answer, config};
 use alloy_primitives::{B256, keccak256};
 use hearth_abci::{Request as Frame, Response, Timestamp, pb, read_frame, request, response, write_frame};
 use hearth_home::{ConsensusConfig, FsyncPolicy};
+use hearth_ledger::LedgerOptions;
 use hearth_node::{Mode, Node};
 use hearth_rpc::Request;
 use serde_json::Value;
@@ -87,6 +88,9 @@ macro_rules! call {
         }
     };
 }
+
+/// Size at which a segment of the ledger is sealed.
+const SEGMENT_BYTES: u64 = 1 << 20;
 
 const QUERY: usize = 0;
 const SNAPSHOT: usize = 1;
@@ -274,6 +278,11 @@ impl Comet {
 
     /// Whether the proposal is accepted.
     pub fn process(&mut self, block: &Decided) -> bool {
+        self.try_process(block).expect("answers")
+    }
+
+    /// Whether the proposal is accepted, or the exception.
+    pub fn try_process(&mut self, block: &Decided) -> Result<bool, String> {
         let request = pb::RequestProcessProposal {
             txs: block.txs.iter().map(|tx| tx.clone().into()).collect(),
             hash: block.hash().to_vec().into(),
@@ -282,8 +291,8 @@ impl Comet {
             proposer_address: block.proposer.clone().into(),
             ..Default::default()
         };
-        let answer = call!(self, CONSENSUS, ProcessProposal, request).expect("answers");
-        answer.status == pb::response_process_proposal::ProposalStatus::Accept as i32
+        let answer = call!(self, CONSENSUS, ProcessProposal, request)?;
+        Ok(answer.status == pb::response_process_proposal::ProposalStatus::Accept as i32)
     }
 
     pub fn finalize(&mut self, block: &Decided) -> Result<pb::ResponseFinalizeBlock, String> {
@@ -407,6 +416,9 @@ struct Snapshots {
 fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     let mut config = config(home.path(), Mode::Start);
     config.fsync = FsyncPolicy::None;
+    // An opening reads the segments that are not sealed: it takes as long on a long chain as on a
+    // short one.
+    config.littable = LedgerOptions { segment_bytes: SEGMENT_BYTES, ..LedgerOptions::default() }.into();
     config.consensus = Some(ConsensusConfig {
         address: format!("unix://{}", socket(home).display()),
         proposal_budget_ms: 5_000,

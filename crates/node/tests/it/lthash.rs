@@ -62,7 +62,7 @@ fn refused(comet: &Comet, op: &str, args: &Value) -> String {
 }
 
 #[test]
-fn headers_have_the_checksum_and_blocks_do_the_same_as_with_a_trie() {
+fn headers_have_the_checksum_and_blocks_do_the_same() {
     let (comet, trie) = (chain(&lthash_genesis(), 4), chain(&genesis(), 4));
     let chain = comet.node.chain().expect("open");
     for height in 0..=4 {

@@ -20,6 +20,7 @@ mod limits;
 mod lthash;
 mod native_stores;
 mod natives;
+mod proposals;
 mod rendering;
 mod replay;
 mod rpc_compat;

@@ -1,8 +1,9 @@
-//! Validators under a model of CometBFT: random rounds, proposals of byzantine validators, deaths at
-//! every step. All applications must return the same app hashes and results, and none may raise an
-//! exception.
+//! Validators under a model of CometBFT: random rounds, proposals of byzantine validators, deaths
+//! at every step. All applications must return the same app hashes and results, and none may raise
+//! an exception.
 //!
-//! A death is a copy of the data directory as the process leaves it, on which the next one starts.
+//! A death is a copy of the data directory as the process leaves it, on which the next one
+//! starts.
 
 use crate::{
     comet::{Comet, Decided},
@@ -20,7 +21,7 @@ const VALIDATORS: usize = 4;
 /// Heights of all networks in every run of the tests; HEARTH_CONSENSUS_HEIGHTS sets more.
 const HEIGHTS: usize = 400;
 /// A validator dies, or loses its CometBFT, at one of so many steps of a block.
-const DEATHS_ONE_IN: usize = 100;
+const DEATHS_ONE_IN: usize = 200;
 /// Heights between two looks through JSON-RPC.
 const ASK_EVERY: usize = 16;
 /// A data directory is kept, to be put back later, at one of so many deaths.
