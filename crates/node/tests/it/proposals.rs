@@ -12,6 +12,7 @@ use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use hearth_abci::Timestamp;
 use hearth_primitives::Transaction;
+use serde_json::{Value, json};
 use std::path::Path;
 
 fn block(height: i64, txs: Vec<Vec<u8>>) -> Decided {
@@ -121,11 +122,13 @@ fn a_store_that_fails_is_an_exception_and_no_rejection() {
         let answer = comet.try_process(&block(1, vec![transfer(3, 0, 0)]));
         let exception = answer.expect_err("no vote on what cannot be read");
         assert!(exception.contains("checksum mismatch"), "attempt {attempt}: {exception}");
+        // The status and `/ready` have it, and JSON-RPC continues.
+        let failure = comet.ask("consensusStatus", &Value::Null)["failure"].clone();
+        assert_eq!(failure, json!(format!("ProcessProposal: {exception}")));
+        let head = comet.ask("getBlockByNumber", &json!({ "block": "latest", "full": false }));
+        assert_eq!(head["number"], json!("0x0"));
         comet.reconnect();
     }
     let answer = comet.finalize(&block(1, vec![transfer(3, 0, 0)]));
     assert!(answer.expect_err("is not executed").contains("checksum mismatch"));
-    comet.reconnect();
-    // What needs no damaged row is executed still.
-    assert!(comet.process(&block(1, vec![transfer(0, 0, 0)])));
 }
