@@ -86,6 +86,7 @@ pub struct ServerStatus {
 /// until all of the first are closed. Dropping the server closes it.
 pub struct Server {
     shared: Arc<Shared>,
+    listener: Arc<Listener>,
     acceptor: Mutex<Option<JoinHandle<()>>>,
     address: Address,
 }
@@ -115,15 +116,15 @@ impl Server {
     /// # Errors
     /// [`ServerError`].
     pub fn start(address: &Address, application: Arc<dyn Application>) -> Result<Self, ServerError> {
-        let listener = Listener::bind(address)?;
+        let listener = Arc::new(Listener::bind(address)?);
         let address = listener.address(address);
         let shared = Arc::new(Shared { application, open: Mutex::default(), changed: Condvar::new() });
-        let of_thread = shared.clone();
+        let (of_thread, accepting) = (shared.clone(), listener.clone());
         let acceptor = thread::Builder::new()
             .name("abci-accept".to_owned())
-            .spawn(move || accept(&listener, &of_thread))
+            .spawn(move || accept(&accepting, &of_thread))
             .map_err(ServerError::Thread)?;
-        Ok(Self { shared, acceptor: Mutex::new(Some(acceptor)), address })
+        Ok(Self { shared, listener, acceptor: Mutex::new(Some(acceptor)), address })
     }
 
     /// Where it listens, with the port that the system chose for port 0.
@@ -148,9 +149,14 @@ impl Server {
         self.shared.changed.notify_all();
         let acceptor = self.acceptor.lock().take();
         if let Some(acceptor) = acceptor {
-            // The acceptor waits in `accept`: a connection ends that.
-            let _ = Stream::connect(&self.address);
-            let _ = acceptor.join();
+            // The acceptor waits in `accept`. On Linux the end of the listener ends that; elsewhere
+            // a connection does, unless the path of the socket was removed: then the thread, which
+            // accepts nothing any more, is left behind.
+            let is_ended = self.listener.shut();
+            let is_connected = Stream::connect(&self.address).is_ok();
+            if is_ended || is_connected {
+                let _ = acceptor.join();
+            }
         }
         threads.into_iter().for_each(|thread| drop(thread.join()));
         if let Address::Unix(path) = &self.address {
@@ -178,8 +184,10 @@ fn accept(listener: &Listener, shared: &Arc<Shared>) {
             }
         }
         let Ok(stream) = listener.accept() else {
-            // Out of file descriptors: some will be free again.
-            thread::sleep(Duration::from_millis(50));
+            if !shared.open.lock().closed {
+                // Out of file descriptors: some will be free again.
+                thread::sleep(Duration::from_millis(50));
+            }
             continue;
         };
         let mut open = shared.open.lock();
@@ -312,6 +320,15 @@ impl Listener {
         match self {
             Self::Tcp(listener) => listener.local_addr().map_or_else(|_| given.clone(), Address::Tcp),
             Self::Unix(_) => given.clone(),
+        }
+    }
+
+    /// Ends it, where the system can: a call of [`Self::accept`] then returns an error.
+    fn shut(&self) -> bool {
+        use rustix::net::{Shutdown::Both, shutdown};
+        match self {
+            Self::Unix(listener) => shutdown(listener, Both).is_ok(),
+            Self::Tcp(listener) => shutdown(listener, Both).is_ok(),
         }
     }
 

@@ -193,6 +193,24 @@ fn closing_ends_open_connections_also_over_tcp() {
     server.close();
 }
 
+/// A file of the socket that was removed, as by a cleaner of `/tmp`, does not make a stop wait.
+#[test]
+fn a_server_closes_whose_socket_was_removed() {
+    let (dir, path, server) = serve(&Arc::default());
+    let mut client = Client::connect(&path);
+    client.check("x");
+    assert!(matches!(client.read(), Some(response::Value::CheckTx(_))));
+    std::fs::remove_file(&path).unwrap();
+    let (closed, finished) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        server.close();
+        closed.send(server).unwrap();
+    });
+    let server = finished.recv_timeout(Duration::from_secs(20)).expect("no deadlock");
+    assert_eq!(server.status().connections, 0);
+    drop(dir);
+}
+
 /// Opens and closes a server while clients connect: nothing hangs.
 #[test]
 fn servers_close_at_any_time() {

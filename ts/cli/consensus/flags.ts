@@ -32,7 +32,7 @@ export const NETWORK_FLAGS: Readonly<Record<string, Flag>> = {
   },
   commitment: {
     value: 'NAME',
-    doc: 'What the state root of the new network is, for its whole life: mpt is the root of the state trie, lthash a checksum that costs less and has no proofs (eth_getProof). Default: that of --genesis, else mpt.',
+    doc: 'State root of the new network: mpt, or lthash, which has no proofs. Default: mpt.',
   },
 }
 
