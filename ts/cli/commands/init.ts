@@ -22,7 +22,7 @@ export const init: Command = {
   flags: {
     ...HOME_FLAG,
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' },
-    cometbft: { doc: 'The chain runs under CometBFT. Without --genesis it is a new one with the rules of Osaka.' },
+    cometbft: { doc: 'The chain runs under CometBFT. Without --genesis: a new one, rules of Osaka.' },
     ...NETWORK_FLAGS,
     operator: {
       value: 'ADDRESS',

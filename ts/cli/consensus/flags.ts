@@ -32,7 +32,7 @@ export const NETWORK_FLAGS: Readonly<Record<string, Flag>> = {
   },
   commitment: {
     value: 'NAME',
-    doc: 'State root of the new network: mpt, or lthash, which has no proofs. Default: mpt.',
+    doc: 'State root of the new network: mpt, or lthash without proofs. Default: mpt.',
   },
 }
 

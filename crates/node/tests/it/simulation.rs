@@ -24,8 +24,6 @@ const HEIGHTS: usize = 400;
 const DEATHS_ONE_IN: usize = 200;
 /// Heights between two looks through JSON-RPC.
 const ASK_EVERY: usize = 16;
-/// A data directory is kept, to be put back later, at one of so many deaths.
-const KEPT_ONE_IN: usize = 8;
 /// Blocks that a data directory may lack that is put back.
 const LOST_MAX: usize = 100;
 
@@ -294,7 +292,7 @@ impl Network {
             Fate::LosesCometBftAfterCommit => validator.reconnect(),
             _ => {}
         }
-        if fate != Fate::Lives && self.random.one_in(KEPT_ONE_IN) {
+        if fate != Fate::Lives && self.kept.is_none() {
             self.keep(number);
         }
     }
