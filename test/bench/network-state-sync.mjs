@@ -54,6 +54,9 @@ function start(home, flags, lines = () => {}) {
   return child
 }
 
+/** Time of a line of the log, in milliseconds. */
+const timeOf = (line) => Date.parse(JSON.parse(line).time)
+
 /** Seconds of a join, between two lines of the log. */
 async function join(dir, round, rpcs, hash, program) {
   const home = path.join(dir, `joined${round}`)
@@ -65,10 +68,11 @@ async function join(dir, round, rpcs, hash, program) {
   let began
   let seconds
   let log = ''
-  const child = start(home, [...flags, `--consensus.cometbft_bin=${program}`, '--metrics.enabled=false'], (line) => {
+  const child = start(home, [...flags, `--consensus.cometbft_bin=${program}`, '--metrics.enabled=false', '--log.format=json'], (line) => {
     log = `${log}\n${line}`.slice(-2000)
-    if (line.includes('a snapshot of a peer is fetched')) began = performance.now()
-    if (line.includes("the state of a peer's snapshot is here")) seconds ??= (performance.now() - began) / 1000
+    // The core's lines are written some time after the events, with the times of those.
+    if (line.includes('a snapshot of a peer is fetched')) began = timeOf(line)
+    if (line.includes("the state of a peer's snapshot is here")) seconds ??= (timeOf(line) - began) / 1000
   })
   try {
     await until('state sync', async () => seconds !== undefined, 120_000).catch((e) => {
