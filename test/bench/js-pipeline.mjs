@@ -5,6 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { resolveSettings } from '../../dist/config/index.js'
 import { openNode } from '../../dist/core/native.js'
+import { traceWith } from '../../dist/hooks/index.js'
 import { nodeConfig } from '../../dist/node/node-config.js'
 import { scriptOf } from '../../dist/tracer/script.js'
 import { loopParams } from './memory.mjs'
@@ -78,7 +79,7 @@ async function row(core, [name, [hooks, state]]) {
   let equal = true
   for (let i = 0; i < PAIRS; i++) {
     const began = performance.now()
-    const own = JSON.stringify(await core.traceWith('traceCall', args, { ...structuredClone(state), ...hooks }))
+    const own = JSON.stringify(await traceWith(core)('traceCall', args, { ...structuredClone(state), ...hooks }))
     const then = performance.now()
     const text = await textOf(core.stream('traceCall', { ...args, config }))
     rates.own.push(STEPS / 1e3 / (then - began))

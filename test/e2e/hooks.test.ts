@@ -5,9 +5,9 @@ import path from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resolveSettings } from '../../dist/config/index.js'
-import { HookError } from '../../dist/core/hooks.js'
 import { openNode } from '../../dist/core/native.js'
 import type { Core } from '../../dist/core/port.js'
+import { HookError, traceWith as tracerOf } from '../../dist/hooks/index.js'
 import { nodeConfig } from '../../dist/node/node-config.js'
 import { type ScriptHooks, scriptOf } from '../../dist/tracer/script.js'
 import { FIXTURES, fixtures } from '../conformance/fixtures.ts'
@@ -24,7 +24,7 @@ const ENDLESS = 2 ** 50
 /** Transactions of it that are looked at one by one. */
 const SAMPLES = 10
 
-type Traced = NonNullable<Core['traceWith']>
+type Traced = NonNullable<ReturnType<typeof tracerOf>>
 
 /**
  * Hooks without references to their surroundings, and their state: the same in this process and as
@@ -140,7 +140,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     const { status, stderr } = hearth(['import', '--home', home, '--case', path.join(FIXTURES, `mainnet-blocks/${BLOCK}.json.gz`)])
     if (status !== 0) throw new Error(stderr)
     core = await openNode(nodeConfig(home, 'start', settings))
-    traceWith = core.traceWith as Traced
+    traceWith = tracerOf(core) as Traced
     const block = JSON.parse(Buffer.from(await core.request('getBlockByNumber', { block: 'latest', full: false })).toString('utf8')) as {
       hash: string
       transactions: string[]
@@ -418,7 +418,7 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     expect(status).toBe(0)
     const short = await openNode(nodeConfig(other, 'start', settings))
     let steps = 0
-    const running = (short.traceWith as Traced)('traceCall', loop(ENDLESS), { step: () => void steps++, result: () => 1 }).catch(
+    const running = (tracerOf(short) as Traced)('traceCall', loop(ENDLESS), { step: () => void steps++, result: () => 1 }).catch(
       (e: unknown) => e,
     )
     await until('its first steps', () => steps > 0)
@@ -434,9 +434,10 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
       const { workerData, parentPort } = require('node:worker_threads')
       const main = async () => {
         const { openNode } = await import(workerData.dist + '/core/native.js')
+        const { traceWith } = await import(workerData.dist + '/hooks/index.js')
         const core = await openNode(workerData.config)
         let n = 0
-        const steps = await core.traceWith('traceTransaction', { hash: workerData.hash }, { step() { n++ }, result: () => n })
+        const steps = await traceWith(core)('traceTransaction', { hash: workerData.hash }, { step() { n++ }, result: () => n })
         await core.close()
         parentPort.postMessage(steps)
       }

@@ -1,5 +1,4 @@
 // A core in front of another one.
-import type { TraceWith } from './hooks.ts'
 import type { Core, CoreCaller, CoreLogEntry, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
 
 /**
@@ -34,8 +33,8 @@ export abstract class CoreDecorator implements Core {
     return this.core.readyTrace
   }
 
-  get traceWith(): TraceWith | undefined {
-    return this.core.traceWith
+  get scripted(): Core['scripted'] {
+    return this.core.scripted
   }
 
   get resetTo(): Core['resetTo'] {

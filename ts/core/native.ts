@@ -1,15 +1,12 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as
 // JSON text and bytes.
 import * as native from '../../native/index.js'
-import { checkHooks } from '../tracer/hooked.ts'
-import type { ScriptHooks } from '../tracer/script.ts'
 import type { BakeReport, BakeWork } from './bake.ts'
 import { type Body, lengthOf, type WholeBody } from './body.ts'
 import { allocate, allocateWhole, CHUNK_BYTES_MAX, openChunks, release, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
-import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
 import type { NodeCommands } from './node-commands.ts'
 import { type FetchOrigin, nativeFetcher } from './origin.ts'
@@ -18,12 +15,15 @@ import type {
   CoreCaller,
   CoreLogEntry,
   HomeStatus,
+  JsonObject,
   NamedTrace,
   OpenOptions,
   Operations,
   ReadyTrace,
   ReplayJob,
   ResultStream,
+  ScriptedOperation,
+  ScriptedTrace,
   StreamOperations,
   TraceOrigin,
 } from './port.ts'
@@ -285,17 +285,11 @@ class NativeCore implements Core {
   }
 
   // Made on first use: an object of this class is made for every request that may take long.
-  get traceWith(): TraceWith {
-    return ((op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options?: HookOptions) =>
-      this.hooked(op, args, hooks, options)) as TraceWith
-  }
-
-  private async hooked(op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options: HookOptions = {}) {
-    checkHooks(hooks)
-    options.signal?.throwIfAborted()
-    const link = this.node.traceHooked(JSON.stringify({ op, args: { ...args, config: hookConfig(options) } }))
-    const stream = new Stream(() => link.stream() as native.NativeStream)
-    return traceOver(link, stream, hooks, options.signal)
+  get scripted(): (op: ScriptedOperation, args: JsonObject) => ScriptedTrace {
+    return (op, args) => {
+      const link = this.node.traceHooked(JSON.stringify({ op, args }))
+      return { channel: link, stream: new Stream(() => link.stream() as native.NativeStream) }
+    }
   }
 
   async events(after: number, wait: boolean): Promise<Uint8Array> {

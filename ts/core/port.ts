@@ -2,7 +2,6 @@
 import type { Body, ByteStream, GzipBody, WholeBody } from './body.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { DevOperations } from './dev-operations.ts'
-import type { TraceWith } from './hooks.ts'
 
 /** `0x` and hex digits. */
 export type Hex = string
@@ -349,6 +348,33 @@ export interface Forking {
   readonly block: Hex | undefined
 }
 
+/** Operations whose script may run in this process. */
+export type ScriptedOperation = 'traceTransaction' | 'traceCall' | 'traceBlockByNumber' | 'traceBlockByHash'
+
+/** The core's side of a script's channel: the messages that a child process would get. */
+export interface ScriptChannel {
+  /** Kind of the next message; 0 where none waits yet, -1 where none will come. */
+  kind(): number
+  /** Bytes of the next message. */
+  bytes(): number
+  /** Takes the next message. */
+  take(into: Buffer): void
+  /** Resolves once a message waits, or none will come. */
+  ready(): Promise<void>
+  /**
+   * Blocks until a message of a kind with its bit set waits, which is the next one then; 0 for any.
+   * False where none will come.
+   */
+  wait(kinds: number): boolean
+  say(kind: number, payload: Buffer): void
+}
+
+/** A trace whose script runs in this process. */
+export interface ScriptedTrace {
+  readonly channel: ScriptChannel
+  readonly stream: ResultStream
+}
+
 /** A node that is open. */
 export interface Core {
   /** Whether this is a development chain, whose accounts' keys are here. */
@@ -368,8 +394,11 @@ export interface Core {
    * if nothing is baked.
    */
   readonly readyTrace?: ((wanted: NamedTrace, options: OpenOptions) => ReadyTrace | undefined) | undefined
-  /** Traces with functions of this process. */
-  readonly traceWith?: TraceWith | undefined
+  /**
+   * Starts a trace whose script runs in this process, over a channel; absent where there are none.
+   * Throws `CoreError`.
+   */
+  readonly scripted?: ((op: ScriptedOperation, args: JsonObject) => ScriptedTrace) | undefined
   /**
    * Restarts the chain, as a fork if `forking` is given; absent if the chain cannot become another
    * one.

@@ -1,6 +1,6 @@
 // The errors of scripts: a class for each thing that a script may want to do about it.
 import { CoreError, type CoreErrorKind, type ErrorData } from '../core/error.ts'
-import { HookError } from '../core/hooks.ts'
+import { HookError } from '../hooks/index.ts'
 
 /**
  * What went wrong, as data: everything that rejects or throws here because of a node is one of

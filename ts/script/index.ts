@@ -1,10 +1,10 @@
 // Hearth in a script: a node in the process, typed.
 export type { BakeReport } from '../core/bake.ts'
 export type { Mode } from '../core/config.ts'
-export type { HookedResult } from '../core/hooks.ts'
 export type { JobProgress } from '../core/jobs.ts'
 export type { DevAccount } from '../core/native.ts'
 export type { HomeStatus, JsonObject } from '../core/port.ts'
+export type { HookedResult } from '../hooks/index.ts'
 export type { AbortOptions, AbortOptions as Patience } from './abort-options.ts'
 export type {
   AccountOverride,

@@ -2,9 +2,9 @@
 // process.
 
 import { streamText } from '../../core/chunks.ts'
-import type { HookedResult, HookOptions } from '../../core/hooks.ts'
 import type { Core, JsonObject, ResultStream } from '../../core/port.ts'
 import { readAs } from '../../core/results.ts'
+import { type HookedResult, type HookOptions, traceWith } from '../../hooks/index.ts'
 import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/codec/call.ts'
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'
@@ -146,16 +146,14 @@ export class Tracer {
   async withHooks(target: TraceTarget | WholeBlock, hooks: ScriptHooks, options: TraceOptions): Promise<unknown> {
     const { op, args } = await resolveRequest(this.core, target, options)
     const { signal, timeout, config } = options
-    const traceWith = this.core.traceWith
-    if (traceWith === undefined) throw new NotFoundError('unsupported', 'this node runs no functions of this process')
+    const trace = traceWith(this.core)
+    if (trace === undefined) throw new NotFoundError('unsupported', 'this node runs no functions of this process')
     const how: HookOptions = {
       ...(signal === undefined ? {} : { signal }),
       ...(timeout === undefined ? {} : { timeoutMs: timeout }),
       ...(config === undefined ? {} : { config: wire(config) }),
     }
-    return await told(
-      (traceWith as (op: Op, args: JsonObject, hooks: ScriptHooks, how: HookOptions) => Promise<unknown>)(op, args, hooks, how),
-    )
+    return await told((trace as (op: Op, args: JsonObject, hooks: ScriptHooks, how: HookOptions) => Promise<unknown>)(op, args, hooks, how))
   }
 }
 

@@ -1,11 +1,10 @@
 // Traces whose script consists of functions of this process: their types, and the run over the
-// core's link and its stream of results.
-
-import { HookFailure, type HookLink, runHooks } from '../tracer/hooked.ts'
+// core's channel of a script and its stream of results.
+import { streamText } from '../core/chunks.ts'
+import { CoreError } from '../core/error.ts'
+import type { Core, Hex, ScriptedTrace, StreamOperations } from '../core/port.ts'
+import { checkHooks, HookFailure, runHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
-import { streamText } from './chunks.ts'
-import { CoreError } from './error.ts'
-import type { Hex, ResultStream, StreamOperations } from './port.ts'
 
 /** Bounds of a trace with hooks. */
 export interface HookOptions {
@@ -78,7 +77,7 @@ const NO_BOUND = '8760h'
 const PLACEHOLDER = '{}'
 
 /** The configuration of the trace, for the core. */
-export function hookConfig({ timeoutMs, config }: HookOptions): object {
+function hookConfig({ timeoutMs, config }: HookOptions): object {
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     throw new TypeError(`timeoutMs must be a positive number of milliseconds, not ${timeoutMs}`)
   }
@@ -99,9 +98,8 @@ function placed<T>(json: string, results: readonly T[]): T | readonly HookedResu
 }
 
 /** Runs the hooks of a trace that has begun, and ends it in every case. */
-export async function traceOver<T>(
-  link: HookLink,
-  stream: ResultStream,
+async function traceOver<T>(
+  { channel, stream }: ScriptedTrace,
   hooks: ScriptHooks<T>,
   signal: AbortSignal | undefined,
 ): Promise<T | readonly HookedResult<T>[]> {
@@ -111,7 +109,7 @@ export async function traceOver<T>(
   // If a hook throws, this promise is not awaited.
   text.catch(() => undefined)
   try {
-    const results = await runHooks(link, hooks, () => signal?.aborted === true)
+    const results = await runHooks(channel, hooks, () => signal?.aborted === true)
     signal?.throwIfAborted()
     return placed(await text, results)
   } catch (error) {
@@ -121,4 +119,17 @@ export async function traceOver<T>(
     signal?.removeEventListener('abort', cancel)
     cancel()
   }
+}
+
+/** Traces of a core with hooks; undefined where the core has no channel for a script. */
+export function traceWith(core: Core): TraceWith | undefined {
+  const { scripted } = core
+  if (scripted === undefined) return undefined
+  const run = async (op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options: HookOptions = {}): Promise<unknown> => {
+    checkHooks(hooks)
+    const { signal } = options
+    signal?.throwIfAborted()
+    return await traceOver(scripted(op, { ...args, config: hookConfig(options) }), hooks, signal)
+  }
+  return run as TraceWith
 }
