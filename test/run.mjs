@@ -15,6 +15,10 @@ if (!MODES.includes(mode)) {
   process.exit(2)
 }
 
+/**
+ * @type {{ passed: number, failed: number, failures: string[], skipped: string[], peers: string[],
+ *   steps: string[], files: { name: string, seconds: number }[] }}
+ */
 const total = { passed: 0, failed: 0, failures: [], skipped: [], peers: [], steps: [], files: [] }
 
 /** Files that are listed at the end, those that took longest first. */

@@ -57,14 +57,16 @@ try {
   callers.send(work(true))
   const tenth = MINUTES * 6000
   for (let i = 0; i < 10; i++) {
-    const [asked, of] = [pulse.ask({ ms: tenth }), []]
+    const asked = pulse.ask({ ms: tenth })
+    /** @type {ReturnType<typeof look>[]} */
+    const of = []
     for (const until = Date.now() + tenth; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, LOOK_MS)))
       of.push(look(node.pid))
     const { took, failed: lost } = await asked
     looks.push(of)
     cheap.push(took)
     failed += lost.length
-    const { memory, files, threads, processes } = of.at(-1)
+    const { memory, files, threads, processes } = of.at(-1) ?? look(node.pid)
     console.error(
       `${i + 1} of 10: ${memory.toFixed(0)} MiB, ${files} files, ${threads} threads, ${processes} processes, ${lost.length} cheap calls failed`,
     )

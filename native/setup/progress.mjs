@@ -48,6 +48,7 @@ export const expected = (step) => lastTimes()[step] ?? DEFAULT_SECONDS[step]
 /**
  * Runs the work of a step between its two lines; the time becomes what the next run expects.
  *
+ * @template T
  * @param {string} step a name of `DEFAULT_SECONDS`
  * @param {() => T | Promise<T>} work
  * @param {{ keep?: boolean, note?: string }} options `keep: false` where the work is smaller than

@@ -103,7 +103,9 @@ function compile(compiler, args) {
       err = (err + d).slice(-4000)
     })
     child.once('error', reject)
-    child.once('exit', (code) => (code === 0 ? resolve() : reject(new SetupError(`${compiler} failed on RocksDB (${code}):\n${err}`))))
+    child.once('exit', (code) =>
+      code === 0 ? resolve(undefined) : reject(new SetupError(`${compiler} failed on RocksDB (${code}):\n${err}`)),
+    )
   })
 }
 

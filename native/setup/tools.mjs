@@ -2,6 +2,7 @@
 // one is missing.
 import { output, SetupError } from './env.mjs'
 
+/** @type {[major: number, minor: number]} */
 const RUST = [1, 95]
 const APT = 'Type: sudo apt-get install -y build-essential cmake, then run the command again.'
 

@@ -9,7 +9,7 @@ import { CACHE, ROOT } from '../../native/setup/env.mjs'
  * The target triple of this machine: the build of the core names it too, so that compiled
  * dependencies are shared.
  */
-const host = () => /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encoding: 'utf8' }))[1]
+const host = () => /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encoding: 'utf8' }))?.[1] ?? ''
 
 /** Runs an example of the chain's crate, built for release; throws where it fails. */
 export async function runExample(name, args) {

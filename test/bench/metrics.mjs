@@ -95,7 +95,7 @@ async function recordRows() {
     rows.push([`recording a request, ns${legacy ? '' : ', metrics.legacy off'}`, spread(nanos, 0), verdict(median(nanos), RECORD_NS_MAX)])
   }
   const requests = new Requests(true, performance.now(), endpoints)
-  const meter = { now: () => performance.now(), request: (...sample) => requests.record(...sample) }
+  const meter = { now: () => performance.now(), request: requests.record.bind(requests), count: () => undefined }
   const names = ['eth_call', 'eth_getBalance', 'eth_nothing', 'debug_traceCall']
   const whole = nanosEach((i) => new Sample(meter, names[i & 3], 'http', meter.now()).succeed())
   rows.push([

@@ -20,7 +20,7 @@ export const freePort = () =>
   new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)
     server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
+      const { port } = /** @type {net.AddressInfo} */ (server.address())
       server.close(() => resolve(port))
     })
   })

@@ -21,6 +21,11 @@ function post(url, method, params, encoding) {
 /**
  * The size of the answer on the wire, and the milliseconds until its last byte; `take` gets every
  * chunk.
+ *
+ * @param {string} url
+ * @param {string} method
+ * @param {unknown} params
+ * @param {{ encoding?: string, take?: (chunk: Buffer) => void }} options
  */
 export async function ask(url, method, params, { encoding = 'identity', take } = {}) {
   const began = process.hrtime.bigint()
@@ -43,7 +48,7 @@ export async function ask(url, method, params, { encoding = 'identity', take } =
 
 /** The parsed result; throws where it is an error. */
 export async function result(url, method, params) {
-  const { result, error } = JSON.parse(Buffer.concat(await (await post(url, method, params, 'identity')).toArray()))
+  const { result, error } = JSON.parse(Buffer.concat(await (await post(url, method, params, 'identity')).toArray()).toString())
   if (error) throw new Error(`${method}: ${error.message}`)
   return result
 }

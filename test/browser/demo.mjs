@@ -44,7 +44,8 @@ export async function demoNode() {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
   for (const until = Date.now() + WAIT_MS_MAX; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 100))) {
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(() => undefined)
-    if (answer?.ok && Number.parseInt((await answer.json()).result, 16) >= 13) return { url, stop: () => child.kill() }
+    if (answer?.ok && Number.parseInt(/** @type {{ result: string }} */ (await answer.json()).result, 16) >= 13)
+      return { url, stop: () => child.kill() }
   }
   child.kill()
   throw new Error('hearth dev --demo did not start')

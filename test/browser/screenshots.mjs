@@ -22,7 +22,7 @@ const opened = await openBrowser()
 if ('missing' in opened) throw new Error(opened.missing)
 const node = await demoNode()
 try {
-  for (const colorScheme of ['light', 'dark']) {
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     const page = await opened.browser.newPage({ viewport: VIEWPORT, colorScheme })
     for (const [name, [at, shows]] of Object.entries(PAGES)) {
       await page.goto(node.url + at)

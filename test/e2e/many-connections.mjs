@@ -19,7 +19,7 @@ const open = () =>
   new Promise((resolve, reject) => {
     const socket = net.connect({ host: url.hostname, port: Number(url.port) }, () => {
       sockets.push(socket)
-      resolve()
+      resolve(undefined)
     })
     socket.once('error', reject)
   })

@@ -5,12 +5,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { openNode } from 'hearth'
 
 const { home, task } = workerData
+if (parentPort === null) throw new Error('this is a program of worker threads')
+const port = parentPort
 const node = await openNode({ home, mode: 'dev' })
-parentPort.postMessage({ opened: Number(node.height) })
+port.postMessage({ opened: Number(node.height) })
 if (task === 'count') {
-  await new Promise((resolve) => parentPort.once('message', resolve))
+  await new Promise((resolve) => port.once('message', resolve))
   const blocks = await node.blocks().toArray()
-  parentPort.postMessage({ blocks: blocks.length })
+  port.postMessage({ blocks: blocks.length })
   await node.close()
 }
 if (task === 'die') {

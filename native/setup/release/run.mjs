@@ -46,7 +46,8 @@ const COMMANDS = [
 
 const shown = ([, ...args]) => `HEARTH_PROFILE=release node ${args.join(' ')}`
 
-function run([command, ...args]) {
+/** @param {readonly string[]} command */
+function run([command = '', ...args]) {
   const { status } = spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2], env: { ...process.env, ...releaseEnv() } })
   if (status !== 0) throw new SetupError(`${shown([command, ...args])} failed; what went wrong stands above.`)
 }
@@ -61,7 +62,7 @@ function check(version, texts) {
   const loader = texts.find(({ file }) => file === 'native/index.js').text
   if (read('native/index.js') !== loader) throw new SetupError('the build wrote another native/index.js than the release expects: git diff shows it.')
   const first = checksums()
-  run(COMMANDS.at(-1))
+  run(COMMANDS.at(-1) ?? [])
   if (checksums() !== first) throw new SetupError(`two packings of one build differ:\n${first}\n${checksums()}`)
   if (!first.includes(`  hearth-${version}.tgz\n`)) throw new SetupError(`dist/npm has no hearth-${version}.tgz`)
 }

@@ -24,7 +24,12 @@ function cargo(...args) {
   return stdout
 }
 
-/** cargo's description of the workspace and of all that it depends on, tests and tools included. */
+/**
+ * cargo's description of the workspace and of all that it depends on, tests and tools included.
+ *
+ * @returns {{ packages: { name: string, version: string, license: string | null,
+ *   source: string | null }[] }}
+ */
 export const cargoMetadata = () => JSON.parse(cargo('metadata', '--format-version', '1', '--locked', '--filter-platform', TARGET))
 
 /** The licence of a crate as an SPDX expression: crates of before 2018 write a slash for OR. */
@@ -50,7 +55,9 @@ export function crateDigests() {
 }
 
 /**
- * The npm packages that are installed with the package: `{ name, version, license, integrity }`.
+ * The npm packages that are installed with the package: entries of package-lock.json.
+ *
+ * @returns {{ name: string, version: string, license?: string, integrity: string }[]}
  */
 export function installedPackages() {
   const { packages } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8'))
@@ -61,6 +68,10 @@ export function installedPackages() {
 /** A digest in hex, from subresource integrity. */
 const hexOf = (integrity) => Buffer.from(integrity.slice(integrity.indexOf('-') + 1), 'base64').toString('hex')
 
+/**
+ * @param {{ name: string, version: string, license?: string | undefined, purl: PackageURL,
+ *   sha256?: string | undefined, sha512?: string | undefined }} part
+ */
 function component({ name, version, license, purl, sha256, sha512 }) {
   const hashes = []
   if (sha256 !== undefined) hashes.push([Enums.HashAlgorithm['SHA-256'], sha256])
