@@ -78,7 +78,7 @@ describe.skipIf('missing' in found)('a network with bft.commitment lthash', () =
       ['eth_getProof', [SINK, [], 'latest']],
       ['debug_intermediateRoots', [hash]],
     ] as const) {
-      const { error } = await rpc(first().url, method, params)
+      const { error } = await rpc(first().url, method, [...params])
       expect([method, error?.message]).toEqual([method, NO_TRIE])
     }
     const [simulated] = await first().ask<{ stateRoot: Hex }[]>('eth_simulateV1', { blockStateCalls: [{}] }, 'latest')
