@@ -33,7 +33,7 @@ pub use littable::{
 };
 pub use node::{
     NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, staking_account,
-    start_replay,
+    start_replay, tracer_table,
 };
 pub use origin::NativeOrigin;
 pub use watchdog::start_watchdog;

@@ -391,6 +391,12 @@ pub fn start_replay(json: String) -> NativeStream {
     NativeStream { source: Arc::new(source) }
 }
 
+/// The table of tracers: `[{"name":…,"options":[…],"baked":…}]`.
+#[napi(catch_unwind)]
+pub fn tracer_table() -> String {
+    hearth_node::tracer_table()
+}
+
 /// The table of native instruments:
 /// `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.
 #[napi(catch_unwind)]

@@ -18,6 +18,7 @@ export {
 } from './settings.ts'
 export { LISTENER_NAMES, LOG_COMPONENTS, type LogComponent, type LogLevel } from './tables/operations.ts'
 export { DEFAULT_NAMESPACES, DEV_NAMESPACES, NAMESPACES } from './tables/shared.ts'
+export { TRACER_TABLE, type TracerRow } from './tables/tracers.ts'
 export { STRUCT_LOGGER, TRACER_NAMES } from './tables/traces.ts'
 export { unknownFlag } from './unknown.ts'
 export { type Upgraded, upgradedFile } from './upgrade.ts'

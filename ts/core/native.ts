@@ -362,6 +362,9 @@ function runJob<Result>(job: object): RunningJob<Result> {
 /** Starts traces of files without a home: lines of JSON, one for each file and configuration. */
 export const startReplay = (job: ReplayJob): ResultStream => new Stream(() => native.startReplay(JSON.stringify(job)))
 
+/** The core's table of tracers, as JSON: an array of `{name, options, baked}`. */
+export const tracerTable = (): string => native.tracerTable()
+
 /**
  * The core's table of instruments, as JSON: an array of
  * `{name, kind, unit, help, labels: [{key, values?}], buckets?}`.

@@ -25,7 +25,7 @@ pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Re
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{
     CachedAnswer, CachedTraceKey, CallBundle, Caller, Envelope, HookLink, Ready, TraceCall, TraceCallMany,
-    TraceOf, TraceRequest, TraceSubject,
+    TraceOf, TraceRequest, TraceSubject, tracer_table,
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;

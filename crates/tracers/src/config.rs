@@ -28,6 +28,11 @@ pub struct LoggerConfig {
 }
 
 impl LoggerConfig {
+    /// The struct logger of opcodeTracer, from its `tracerConfig`.
+    pub(crate) fn parse_plan(json: &str) -> Result<StructLogConfig, ConfigError> {
+        Ok(Self::parse(json)?.plan(true))
+    }
+
     /// Sets the option with this lower-case key; other keys are ignored.
     fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match key {
@@ -175,7 +180,8 @@ impl<'de> Deserialize<'de> for TraceConfig {
 mod tests {
     use super::*;
     use crate::call_tracer::CallTracerConfig;
-    use crate::plan::{TracePlan, TracerPlan};
+    use crate::plan::TracePlan;
+    use crate::table::TracerPlan;
     use std::time::Duration;
 
     #[test]

@@ -1,7 +1,8 @@
-//! The table of tracers by name.
+//! Tracers by name.
 
 use crate::error::TraceError;
 use crate::script::SCRIPTS;
+use crate::table::{TRACERS, TracerRow};
 
 /// Longest piece of an unknown tracer's text that an error repeats, in bytes.
 const MAX_NAME_BYTES: usize = 64;
@@ -10,43 +11,13 @@ const MAX_NAME_BYTES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named<'a> {
     /// A built-in tracer.
-    Tracer(TracerName),
+    Tracer(&'static TracerRow),
     /// The source of a JavaScript tracer, or the name of one of go-ethereum's scripts.
     Script(&'a str),
 }
 
-/// A built-in tracer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // The names are go-ethereum's own.
-pub enum TracerName {
-    CallTracer,
-    FlatCallTracer,
-    PrestateTracer,
-    FourByteTracer,
-    NoopTracer,
-    MuxTracer,
-    Erc7562Tracer,
-    Keccak256PreimageTracer,
-    OpcodeTracer,
-    ParityTracer,
-}
-
-/// Every built-in tracer, by the name that users type.
-pub const TRACERS: &[(&str, TracerName)] = &[
-    ("callTracer", TracerName::CallTracer),
-    ("flatCallTracer", TracerName::FlatCallTracer),
-    ("prestateTracer", TracerName::PrestateTracer),
-    ("4byteTracer", TracerName::FourByteTracer),
-    ("noopTracer", TracerName::NoopTracer),
-    ("muxTracer", TracerName::MuxTracer),
-    ("erc7562Tracer", TracerName::Erc7562Tracer),
-    ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer),
-    ("opcodeTracer", TracerName::OpcodeTracer),
-    ("parityTracer", TracerName::ParityTracer),
-];
-
 fn names() -> String {
-    TRACERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    TRACERS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The error for a JavaScript tracer on a node without a script host.
@@ -63,8 +34,8 @@ impl<'a> Named<'a> {
         if SCRIPTS.contains(&text) {
             return Ok(Self::Script(text));
         }
-        if let Some((_, tracer)) = TRACERS.iter().find(|(name, _)| *name == text) {
-            return Ok(Self::Tracer(*tracer));
+        if let Some(row) = TracerRow::find(text) {
+            return Ok(Self::Tracer(row));
         }
         if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
             let cut = text.get(..MAX_NAME_BYTES).unwrap_or(text);
@@ -81,8 +52,9 @@ mod tests {
 
     #[test]
     fn every_name_answers() {
-        for (name, tracer) in TRACERS {
-            assert_eq!(Named::find(name).unwrap(), Named::Tracer(*tracer));
+        for row in TRACERS {
+            assert_eq!(Named::find(row.name).unwrap(), Named::Tracer(row));
+            row.plan("null").unwrap();
         }
     }
 

@@ -6,9 +6,10 @@ use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::parallel::{self, OrderedOutput};
 use crate::parity::Elements;
-use crate::plan::{TracePlan, TracerPlan};
+use crate::plan::TracePlan;
 use crate::script::StateReads;
 use crate::sink::Sink;
+use crate::table::WithEngine;
 use crate::tracing::{Tracing, TxContext, TxEnd};
 use crate::watch::LimitedInspector;
 use alloy_primitives::B256;
@@ -68,7 +69,7 @@ pub(crate) trait Engine {
 }
 
 /// Records first, renders afterwards.
-struct Recorded<T>(T);
+pub(crate) struct Recorded<T>(pub(crate) T);
 
 impl<T: Tracing> Engine for Recorded<T> {
     fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
@@ -129,67 +130,6 @@ fn record_once<R: Replay, T: Tracing>(
     Ok(())
 }
 
-/// Evaluates `$body` with `$engine` bound to the engine of the plan's tracer, once for each type of
-/// tracer.
-macro_rules! with_tracer {
-    ($plan:expr, $engine:ident => $body:expr) => {
-        match &$plan.tracer {
-            TracerPlan::Call(config) => {
-                let mut $engine = Recorded(crate::call_tracer::CallTracer::new(*config));
-                $body
-            }
-            TracerPlan::FlatCall(config) => {
-                let mut $engine = Recorded(crate::flat_call_tracer::FlatCallTracer::new(*config));
-                $body
-            }
-            TracerPlan::Prestate(config) => {
-                let mut $engine = Recorded(crate::prestate_tracer::PrestateTracer::new(*config));
-                $body
-            }
-            TracerPlan::FourByte => {
-                let mut $engine = Recorded(crate::four_byte_tracer::FourByteTracer::default());
-                $body
-            }
-            TracerPlan::Noop => {
-                let mut $engine = Recorded(crate::four_byte_tracer::NoopTracer);
-                $body
-            }
-            TracerPlan::Mux(plans) => {
-                let mut $engine = Recorded(crate::mux_tracer::MuxTracer::new(plans));
-                $body
-            }
-            TracerPlan::Keccak256Preimage => {
-                let mut $engine = Recorded(crate::keccak_tracer::Keccak256PreimageTracer::default());
-                $body
-            }
-            TracerPlan::Erc7562(config) => {
-                let mut $engine = Recorded(crate::erc7562_tracer::Erc7562Tracer::new(config));
-                $body
-            }
-            TracerPlan::Parity(config) if config.is_streamed() => {
-                let mut $engine = crate::parity::Streamed::new(config.clone());
-                $body
-            }
-            TracerPlan::Parity(config) => {
-                let mut $engine = Recorded(crate::parity::ParityTracer::new(config.clone()));
-                $body
-            }
-            TracerPlan::Script(plan) => {
-                let mut $engine = crate::script::SingleScript::new(plan);
-                $body
-            }
-            TracerPlan::Steps(plan) => {
-                let mut $engine = crate::steps::Steps(plan);
-                $body
-            }
-            TracerPlan::StructLog(config) => {
-                let mut $engine = crate::struct_logger::StructLogs::new(*config);
-                $body
-            }
-        }
-    };
-}
-
 /// Writes `[{"txHash":…,"result":…},…]`. A transaction that fails has `error` in place of `result`,
 /// and the remaining ones follow: the sink receives valid JSON unless this returns an error.
 pub fn trace_block<R: Replay>(
@@ -198,10 +138,7 @@ pub fn trace_block<R: Replay>(
     limits: &Limits,
     sink: &mut dyn Sink,
 ) -> Result<BlockStats, TraceError> {
-    with_tracer!(plan, engine => {
-        engine.open(&timed(plan, limits), true)?;
-        block(replay, plan, limits, sink, &mut engine)
-    })
+    plan.tracer.with_engine(WholeBlock { replay, plan, limits, sink })
 }
 
 /// Same as [`trace_block`], on this thread and up to `helpers` more. `replay` creates a replay for
@@ -221,13 +158,7 @@ pub fn trace_block_in_parallel<R: Replay>(
 ) -> Result<BlockStats, TraceError> {
     parallel::together(OrderedOutput::new(count, sink, plan), helpers, |line, is_helper| {
         let mut replay = replay()?;
-        with_tracer!(plan, engine => {
-            // A helper that gets no process of its own for a script is none.
-            if !engine.open(&timed(plan, limits), !is_helper)? {
-                return Ok(());
-            }
-            parallel::work(line, &mut replay, plan, limits, &mut engine)
-        })
+        plan.tracer.with_engine(ParallelWork { line, is_helper, replay: &mut replay, plan, limits })
     })
 }
 
@@ -244,7 +175,68 @@ pub fn trace_transaction<R: Replay>(
     limits: &Limits,
     sink: &mut dyn Sink,
 ) -> Result<u64, TraceError> {
-    with_tracer!(plan, engine => {
+    plan.tracer.with_engine(OneTransaction { replay, index, plan, limits, sink })
+}
+
+/// A block on this thread.
+struct WholeBlock<'a, R> {
+    replay: &'a mut R,
+    plan: &'a TracePlan,
+    limits: &'a Limits,
+    sink: &'a mut dyn Sink,
+}
+
+impl<R: Replay> WithEngine for WholeBlock<'_, R> {
+    type Output = Result<BlockStats, TraceError>;
+
+    fn with<E: Engine>(self, mut engine: E) -> Self::Output {
+        let Self { replay, plan, limits, sink } = self;
+        engine.open(&timed(plan, limits), true)?;
+        let mut document = Document { plan, limits, engine: &mut engine, json: JsonWriter::new(sink) };
+        document.json.raw(b"[");
+        let stats = each_transaction(replay, &mut document)?;
+        let mut json = document.json;
+        end_block(&mut json, plan, replay.count());
+        Ok(BlockStats { bytes: json.finish()?, ..stats })
+    }
+}
+
+/// The part of one thread in a block that several threads trace.
+struct ParallelWork<'a, 's, R> {
+    line: &'a OrderedOutput<'s>,
+    is_helper: bool,
+    replay: &'a mut R,
+    plan: &'a TracePlan,
+    limits: &'a Limits,
+}
+
+impl<R: Replay> WithEngine for ParallelWork<'_, '_, R> {
+    type Output = Result<(), TraceError>;
+
+    fn with<E: Engine>(self, mut engine: E) -> Self::Output {
+        let Self { line, is_helper, replay, plan, limits } = self;
+        // A helper that gets no process of its own for a script is none.
+        if !engine.open(&timed(plan, limits), !is_helper)? {
+            return Ok(());
+        }
+        parallel::work(line, replay, plan, limits, &mut engine)
+    }
+}
+
+/// One transaction of a block.
+struct OneTransaction<'a, R> {
+    replay: &'a mut R,
+    index: usize,
+    plan: &'a TracePlan,
+    limits: &'a Limits,
+    sink: &'a mut dyn Sink,
+}
+
+impl<R: Replay> WithEngine for OneTransaction<'_, R> {
+    type Output = Result<u64, TraceError>;
+
+    fn with<E: Engine>(self, mut engine: E) -> Self::Output {
+        let Self { replay, index, plan, limits, sink } = self;
         engine.open(&timed(plan, limits), true)?;
         let mut json = JsonWriter::new(sink);
         json.mark();
@@ -254,22 +246,7 @@ pub fn trace_transaction<R: Replay>(
             return outcome.map(|()| written);
         }
         Err(outcome.err().unwrap_or(TraceError::Cancelled))
-    })
-}
-
-fn block<R: Replay, E: Engine>(
-    replay: &mut R,
-    plan: &TracePlan,
-    limits: &Limits,
-    sink: &mut dyn Sink,
-    engine: &mut E,
-) -> Result<BlockStats, TraceError> {
-    let mut document = Document { plan, limits, engine, json: JsonWriter::new(sink) };
-    document.json.raw(b"[");
-    let stats = each_transaction(replay, &mut document)?;
-    let mut json = document.json;
-    end_block(&mut json, plan, replay.count());
-    Ok(BlockStats { bytes: json.finish()?, ..stats })
+    }
 }
 
 /// The results of a block as one document.

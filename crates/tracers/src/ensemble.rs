@@ -5,22 +5,15 @@
 //! instance of any other plan however often it occurs, and the struct loggers with their writers. A
 //! [`View`] maps a plan to its part of that set.
 
-use crate::call_tracer::CallTracerConfig;
-use crate::erc7562_tracer::Erc7562Tracer;
 use crate::error::TraceError;
-use crate::flat_call_tracer::FlatCallTracerConfig;
-use crate::four_byte_tracer::{FourByte, NoopTracer};
 use crate::frame_tracer::{FrameView, Frames};
 use crate::json::JsonWriter;
-use crate::keccak_tracer::Keccak256PreimageTracer;
 use crate::limits::Limits;
-use crate::parity::ParityTracer;
-use crate::plan::TracerPlan;
-use crate::prestate_tracer::PrestateTracer;
 use crate::recorder::RecorderOptions;
 use crate::script::{ScriptPlan, ScriptTracer, StateReads};
 use crate::sink::SinkClosed;
 use crate::struct_logger::{StepWriter, StructLogConfig};
+use crate::table::TracerPlan;
 use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use alloy_primitives::{Address, Log, U256};
 use hearth_evm::EvmContext;
@@ -68,32 +61,21 @@ impl<'s> Ensemble<'s> {
 
     /// Takes in what a plan needs.
     pub(crate) fn add(&mut self, plan: &TracerPlan) -> View {
-        match plan {
-            TracerPlan::Call(config) => self.add_frames(Box::<CallTracerConfig>::new(*config)),
-            TracerPlan::FlatCall(config) => self.add_frames(Box::<FlatCallTracerConfig>::new(*config)),
-            TracerPlan::FourByte => self.add_frames(Box::new(FourByte)),
-            TracerPlan::Prestate(config) => self.add_tracer(plan, || Box::new(PrestateTracer::new(*config))),
-            // No configuration of several tracers names steps in pieces.
-            TracerPlan::Noop | TracerPlan::Steps(_) => self.add_tracer(plan, || Box::new(NoopTracer)),
-            TracerPlan::Keccak256Preimage => {
-                self.add_tracer(plan, || Box::new(Keccak256PreimageTracer::default()))
-            }
-            TracerPlan::Erc7562(config) => self.add_tracer(plan, || Box::new(Erc7562Tracer::new(config))),
-            TracerPlan::Parity(config) => {
-                self.add_tracer(plan, || Box::new(ParityTracer::new(config.clone())))
-            }
-            TracerPlan::Script(script) => {
-                let make: fn(&ScriptPlan) -> ScriptTracer = match self.once {
-                    false => ScriptTracer::new,
-                    true => ScriptTracer::recording_everything,
-                };
-                self.add_tracer(plan, || Box::new(make(script)))
-            }
-            TracerPlan::StructLog(config) => self.add_steps(*config),
-            TracerPlan::Mux(plans) => {
-                View::Mux(plans.iter().map(|(name, plan)| (name.clone(), self.add(plan))).collect())
-            }
-        }
+        plan.add_to(self)
+    }
+
+    /// Takes in tracers by the names of their results.
+    pub(crate) fn add_mux(&mut self, plans: &[(String, TracerPlan)]) -> View {
+        View::Mux(plans.iter().map(|(name, plan)| (name.clone(), self.add(plan))).collect())
+    }
+
+    /// Takes in a JavaScript tracer.
+    pub(crate) fn add_script(&mut self, plan: &TracerPlan, script: &ScriptPlan) -> View {
+        let make: fn(&ScriptPlan) -> ScriptTracer = match self.once {
+            false => ScriptTracer::new,
+            true => ScriptTracer::recording_everything,
+        };
+        self.add_tracer(plan, || Box::new(make(script)))
     }
 
     /// Adds a struct logger that writes into `json` while the transaction runs. Returns its
@@ -119,14 +101,16 @@ impl<'s> Ensemble<'s> {
         self.streaming.into_iter().try_for_each(|steps| steps.json.finish().map(drop))
     }
 
-    fn add_frames(&mut self, view: Box<dyn FrameView>) -> View {
+    /// Takes in a view of the recording of frames.
+    pub(crate) fn add_frames(&mut self, view: Box<dyn FrameView>) -> View {
         let (had, more) = (self.recorded.unwrap_or_default(), view.options());
         self.recorded =
             Some(RecorderOptions { nested: had.nested || more.nested, logs: had.logs || more.logs });
         View::Frames(view)
     }
 
-    fn add_tracer(&mut self, plan: &TracerPlan, make: impl FnOnce() -> Box<dyn Tracing>) -> View {
+    /// Takes in a tracer, unless an equal plan has one already.
+    pub(crate) fn add_tracer(&mut self, plan: &TracerPlan, make: impl FnOnce() -> Box<dyn Tracing>) -> View {
         let known = self.tracers.iter().position(|(known, _)| known == plan);
         View::Tracer(known.unwrap_or_else(|| {
             self.tracers.push((plan.clone(), make()));
@@ -134,7 +118,8 @@ impl<'s> Ensemble<'s> {
         }))
     }
 
-    fn add_steps(&mut self, config: StructLogConfig) -> View {
+    /// Takes in a struct logger whose text is held until the transaction has ended.
+    pub(crate) fn add_steps(&mut self, config: StructLogConfig) -> View {
         let known = self.kept.iter().position(|(known, _)| *known == config);
         View::Steps(known.unwrap_or_else(|| {
             self.kept.push((config, StepWriter::new(config, JsonWriter::keeping(0))));

@@ -59,13 +59,16 @@ mod step_lines;
 mod step_text;
 mod steps;
 mod struct_logger;
+mod table;
+#[cfg(any(test, feature = "toy-tracer"))]
+mod toy_tracer;
 mod tracer_options;
 mod tracing;
 mod watch;
 
 pub use call_tracer::{CallTracer, CallTracerConfig};
 pub use config::{LoggerConfig, TraceConfig};
-pub use directory::{Named, TRACERS, TracerName};
+pub use directory::Named;
 pub use drive::{BlockStats, Replay, trace_block, trace_block_in_parallel, trace_transaction};
 pub use duration::{DurationError, parse_go_duration};
 pub use elements::{ElementSink, trace_elements};
@@ -88,7 +91,7 @@ pub use parity::{
     Elements, FrameFilter, ParityConfig, ParityForm, ParityTracer, creation_of, reward_traces,
     transactions_with, write_filtered,
 };
-pub use plan::{TracePlan, TracerPlan};
+pub use plan::TracePlan;
 pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
 pub use replay::BlockReplay;
@@ -102,6 +105,9 @@ pub use steps::{
     profile_block,
 };
 pub use struct_logger::StructLogConfig;
-pub use tracer_options::{MAX_MUX_DEPTH, MAX_MUX_TRACERS};
+pub use table::{TRACERS, TracerPlan, TracerRow};
+#[cfg(any(test, feature = "toy-tracer"))]
+pub use toy_tracer::ToyTracer;
+pub use tracer_options::{MAX_MUX_DEPTH, MAX_MUX_TRACERS, NoOptions};
 pub use tracing::{Observed, Tracing, TxContext, TxEnd};
 pub use watch::LimitedInspector;

@@ -7,8 +7,9 @@ use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::parity::Elements;
-use crate::plan::{TracePlan, TracerPlan};
+use crate::plan::TracePlan;
 use crate::sink::Sink;
+use crate::table::TracerPlan;
 use crate::tracing::Tracing as _;
 use alloy_primitives::B256;
 

@@ -5,8 +5,8 @@ use crate::error::TraceError;
 use crate::hooks::delegate_hooks;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::plan::TracerPlan;
 use crate::script::StateReads;
+use crate::table::TracerPlan;
 use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl MuxTracer {
     /// A tracer of these plans, by the names of their results.
     pub fn new(plans: &[(String, TracerPlan)]) -> Self {
         let mut tracers = Ensemble::default();
-        let view = tracers.add(&TracerPlan::Mux(plans.to_vec()));
+        let view = tracers.add_mux(plans);
         Self { tracers, view }
     }
 }

@@ -256,7 +256,7 @@ pub(crate) fn together(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::TracerPlan;
+    use crate::table::TracerPlan;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::Barrier;
     use std::sync::mpsc::channel;
@@ -271,7 +271,7 @@ mod tests {
         let (ended, end) = channel();
         std::thread::spawn(move || {
             let mut sink = Vec::new();
-            let plan = TracePlan { tracer: TracerPlan::Noop, timeout: LIMIT };
+            let plan = TracePlan { tracer: TracerPlan::Noop(Default::default()), timeout: LIMIT };
             let (first_taken, second_taken) = (Barrier::new(2), Barrier::new(2));
             let work = |line: &OrderedOutput<'_>, is_helper: bool| -> Result<(), TraceError> {
                 if is_helper == helper_panics {

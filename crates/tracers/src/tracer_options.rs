@@ -3,17 +3,31 @@
 use crate::call_tracer::CallTracerConfig;
 use crate::config::TraceConfig;
 use crate::decode::{boolean, entries, wrong};
-use crate::directory::{Named, TracerName};
+use crate::directory::Named;
 use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::error::{ConfigError, TraceError};
 use crate::flat_call_tracer::FlatCallTracerConfig;
-use crate::plan::{TracePlan, TracerPlan};
+use crate::plan::TracePlan;
 use crate::prestate_tracer::PrestateTracerConfig;
+use crate::table::TracerPlan;
 
+/// Name of the tracer whose options are tracers.
+const MUX_TRACER: &str = "muxTracer";
 /// Most tracers in a muxTracer, those of nested ones included.
 pub const MAX_MUX_TRACERS: usize = 32;
 /// Most muxTracers within each other.
 pub const MAX_MUX_DEPTH: usize = 4;
+
+/// `tracerConfig` of a tracer without options: anything is accepted, as go-ethereum does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoOptions;
+
+impl NoOptions {
+    /// Ignores what is given.
+    pub(crate) fn parse(_: &str) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
 
 impl CallTracerConfig {
     /// Reads `tracerConfig` of callTracer. `null` is the default.
@@ -115,7 +129,11 @@ impl Erc7562TracerConfig {
 
 /// Parses `tracerConfig` of muxTracer: the configurations of the tracers by name. The last one of a
 /// repeated name counts.
-pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerPlan)>, TraceError> {
+pub(crate) fn parse_mux(json: &str) -> Result<Vec<(String, TracerPlan)>, TraceError> {
+    parse_mux_at(json, 0)
+}
+
+fn parse_mux_at(json: &str, depth: usize) -> Result<Vec<(String, TracerPlan)>, TraceError> {
     let too_many = TraceError::Config(ConfigError::TooManyTracers {
         limit: MAX_MUX_TRACERS,
         depth_limit: MAX_MUX_DEPTH,
@@ -126,8 +144,9 @@ pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerP
     }
     let mut plans: Vec<(String, TracerPlan)> = Vec::new();
     for (name, options) in found {
-        let plan = if Named::find(&name)? == Named::Tracer(TracerName::MuxTracer) {
-            TracerPlan::Mux(parse_mux(options.get(), depth + 1)?)
+        let is_mux = matches!(Named::find(&name)?, Named::Tracer(row) if row.name == MUX_TRACER);
+        let plan = if is_mux {
+            TracerPlan::Mux(parse_mux_at(options.get(), depth + 1)?)
         } else {
             let tracer_config = Some(options.get().to_owned());
             let config = TraceConfig { tracer: Some(name.clone()), tracer_config, ..TraceConfig::default() };
@@ -185,9 +204,9 @@ mod tests {
             Ok(TracerPlan::Mux(vec![
                 (
                     "muxTracer".to_owned(),
-                    TracerPlan::Mux(vec![("4byteTracer".to_owned(), TracerPlan::FourByte)])
+                    TracerPlan::Mux(vec![("4byteTracer".to_owned(), TracerPlan::FourByte(NoOptions))])
                 ),
-                ("noopTracer".to_owned(), TracerPlan::Noop),
+                ("noopTracer".to_owned(), TracerPlan::Noop(NoOptions)),
             ]))
         );
         let nested = |depth: usize| {

@@ -19,10 +19,8 @@
 //! - The struct logger writes while the transaction runs and does not implement [`Tracing`]; see
 //!   `struct_logger`.
 //!
-//! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in
-//! `TracePlan::new`, in `with_tracer!` of `drive` and in `Ensemble::add` (for muxTracer and
-//! replays), its name in `directory`, and the type with `impl Observed` and `impl Tracing`. Keys
-//! may be rendered in any order; no trailing white space.
+//! To add a tracer: its file and its row in `table`. Keys may be rendered in any order; no trailing
+//! white space.
 //!
 //! What hooks can see: the transaction's environment is `context.tx()`, the block's is
 //! `context.block()`, the rules `context.cfg().spec()`; `context.db_mut()` is the block's state

@@ -12,6 +12,7 @@ mod request;
 mod shared_traces;
 mod step_indexes;
 mod steps_request;
+mod table;
 mod trace;
 mod trace_source;
 mod traces;
@@ -22,5 +23,6 @@ pub use js_tracers::{Caller, HookLink, JsTracers, ScriptNeed, Threads, hook_link
 pub use ops::call_site::CallSite;
 pub use ops::search::time_is_over;
 pub use request::{CallBundle, TraceCall, TraceCallMany, TraceRequest, TraceSubject};
+pub use table::tracer_table;
 pub use trace::{Counted, check_traceable, trace_error};
 pub use traces::Traces;

@@ -2,30 +2,22 @@
 import { boolean, integer, list, offAt, oneWord, or } from '../parsers.ts'
 import { bytes, duration } from '../units.ts'
 import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'
+import { TRACER_TABLE } from './tracers.ts'
 
 /** What a trace without a tracer is called in lists of tracers. */
 export const STRUCT_LOGGER = 'structLogger'
 
 /** Names in evm.trace_allowed_tracers. */
-export const TRACER_NAMES = [
-  STRUCT_LOGGER,
-  'callTracer',
-  'flatCallTracer',
-  'parityTracer',
-  'prestateTracer',
-  '4byteTracer',
-  'noopTracer',
-  'muxTracer',
-  'erc7562Tracer',
-  'keccak256PreimageTracer',
-  'opcodeTracer',
-] as const
+export const TRACER_NAMES: readonly string[] = [STRUCT_LOGGER, ...TRACER_TABLE.map(({ name }) => name)]
+
+const bakedAs = (field: 'tracers' | 'furtherTracers'): readonly string[] =>
+  TRACER_TABLE.filter(({ baked }) => baked === field).map(({ name }) => name)
 
 /** Tracers whose results can be made ahead of time. */
-export const BAKED_TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer'] as const
+const BAKED_TRACERS = bakedAs('tracers')
 
 /** Tracers that can be baked beside them. */
-export const FURTHER_BAKED_TRACERS = ['parityTracer'] as const
+const FURTHER_BAKED_TRACERS = bakedAs('furtherTracers')
 
 const oneOf = (names: readonly string[]) => list(`a list of ${names.join(', ')}`, (word) => names.includes(word))
 
@@ -180,13 +172,13 @@ export const TRACES = {
   }),
   'evm.trace_bake_tracers': setting({
     core: 'bake.tracers',
-    kind: list(`a list of at least one of ${BAKED_TRACERS.join(', ')}`, (word) => BAKED_TRACERS.some((name) => name === word), 1),
+    kind: list(`a list of at least one of ${BAKED_TRACERS.join(', ')}`, (word) => BAKED_TRACERS.includes(word), 1),
     default: ['callTracer'] as readonly string[],
     doc: 'Tracers that are baked for each block, all from one execution. A tracer that is added later is baked for earlier heights too.',
   }),
   'evm.trace_bake_further_tracers': setting({
     core: 'bake.furtherTracers',
-    kind: list(`a list of ${FURTHER_BAKED_TRACERS.join(', ')}`, (word) => FURTHER_BAKED_TRACERS.some((name) => name === word)),
+    kind: list(`a list of ${FURTHER_BAKED_TRACERS.join(', ')}`, (word) => FURTHER_BAKED_TRACERS.includes(word)),
     default: [] as readonly string[],
     doc: 'Tracers that are baked for each block in addition to those of evm.trace_bake_tracers. parityTracer is baked without options and in the form of trace_transaction; trace_block, trace_get, trace_filter and the replay methods with only `trace` are served from it too.',
   }),

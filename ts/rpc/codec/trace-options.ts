@@ -1,10 +1,11 @@
 // The options of a trace's configuration, by name. The core ignores unknown ones, as go-ethereum
 // does, so a misspelt one must be reported here.
+import { TRACER_TABLE } from '../../config/index.ts'
 import { distance } from '../../config/nearest.ts'
 import { quoted } from '../headers.ts'
 
-/** Options of the struct logger. */
-const STRUCT_LOGGER = ['enableMemory', 'disableStack', 'disableStorage', 'enableReturnData', 'limit', 'overrides'] as const
+/** Options of the struct logger: opcodeTracer has the same in its `tracerConfig`. */
+const STRUCT_LOGGER = TRACER_TABLE.find(({ name }) => name === 'opcodeTracer')?.options ?? []
 
 /** Options at the top level of a trace's configuration. */
 export const TRACE_OPTIONS: readonly string[] = ['tracer', 'tracerConfig', 'timeout', 'reexec', ...STRUCT_LOGGER]
@@ -13,20 +14,11 @@ export const TRACE_OPTIONS: readonly string[] = ['tracer', 'tracerConfig', 'time
 export const CALL_OPTIONS: readonly string[] = ['stateOverrides', 'blockOverrides', 'txIndex']
 
 /**
- * Options in `tracerConfig` of the tracers that have some. Those of muxTracer are tracers; a script
- * takes any.
+ * Options in `tracerConfig` of the tracers. Those of muxTracer are tracers; a script takes any.
  */
-export const TRACER_OPTIONS: Readonly<Record<string, readonly string[]>> = {
-  callTracer: ['onlyTopCall', 'withLog'],
-  flatCallTracer: ['convertParityErrors', 'includePrecompiles'],
-  parityTracer: ['types', 'form', 'traceAddress', 'elements', 'withHash'],
-  prestateTracer: ['diffMode', 'disableCode', 'disableStorage', 'includeEmpty'],
-  erc7562Tracer: ['ignoredOpcodes', 'stackTopItemsSize', 'withLog'],
-  opcodeTracer: STRUCT_LOGGER,
-  '4byteTracer': [],
-  keccak256PreimageTracer: [],
-  noopTracer: [],
-}
+export const TRACER_OPTIONS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  TRACER_TABLE.filter(({ name }) => name !== 'muxTracer').map(({ name, options }) => [name, options]),
+)
 
 /** Most options that are reported of one configuration. */
 const REPORTED_MAX = 4

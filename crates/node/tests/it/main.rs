@@ -28,6 +28,7 @@ mod simulation;
 mod staking;
 mod state_sync;
 mod support;
+mod toy_tracer;
 mod trace_calls;
 mod trace_profile;
 mod traces;

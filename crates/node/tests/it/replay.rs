@@ -44,6 +44,11 @@ fn write(dir: &Path, name: &str, value: &Value) -> PathBuf {
     path
 }
 
+/// A tracer test of one transfer.
+pub fn transfer_file(dir: &Path) -> PathBuf {
+    write(dir, "test.json", &tracer_test(EIP_155))
+}
+
 #[test]
 fn a_tracer_test_gives_one_bare_result_a_configuration() {
     let dir = tempfile::tempdir().expect("a folder");

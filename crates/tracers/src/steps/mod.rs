@@ -29,8 +29,9 @@ use crate::drive::{Engine, Replay, seek_to};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::plan::{TracePlan, TracerPlan};
+use crate::plan::TracePlan;
 use crate::sink::Sink;
+use crate::table::TracerPlan;
 use crate::tracing::TxContext;
 use profile::Profile;
 

@@ -7,7 +7,8 @@ use super::{
 use crate::duration::parse_go_duration;
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
 use crate::opcode::Name;
-use crate::plan::{TracePlan, TracerPlan};
+use crate::plan::TracePlan;
+use crate::table::TracerPlan;
 use alloy_primitives::{Address, B256, U256};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
