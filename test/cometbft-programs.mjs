@@ -10,6 +10,12 @@ import { once } from '../native/setup/once.mjs'
  * 0.40 with the mempool `app`. */
 export const VERSIONS = /** @type {const} */ (['0.38.26', '0.40.0'])
 
+/**
+ * The version of tests that run on one: the first, or the one that HEARTH_TEST_COMETBFT_VERSION
+ * names.
+ */
+export const TESTED_VERSION = VERSIONS.find((version) => version === process.env.HEARTH_TEST_COMETBFT_VERSION) ?? VERSIONS[0]
+
 const MODULE = 'github.com/cometbft/cometbft'
 
 /** Packages by the name of their program. */

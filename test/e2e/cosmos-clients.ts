@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
-import { cometbftProgram, VERSIONS } from '../cometbft-programs.mjs'
+import { cometbftProgram, TESTED_VERSION } from '../cometbft-programs.mjs'
 import { clients } from './clients/install.ts'
 
 /** What packages give that only some machines have. */
@@ -11,7 +11,7 @@ import { clients } from './clients/install.ts'
 export type Foreign = any
 
 const installed = await clients('cosmos')
-const cometbft = await cometbftProgram(VERSIONS[0])
+const cometbft = await cometbftProgram(TESTED_VERSION)
 
 /** Why clients or CometBFT are not there; undefined where both are. */
 export const missing: string | undefined = 'missing' in installed ? installed.missing : 'missing' in cometbft ? cometbft.missing : undefined

@@ -6,7 +6,7 @@ import { type Hex, keccak256 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ownerOf } from '../../ts/rpc/owner.ts'
-import { cometbftProgram, VERSIONS } from '../cometbft-programs.mjs'
+import { cometbftProgram, TESTED_VERSION } from '../cometbft-programs.mjs'
 import { hearth, tempHome } from './harness.ts'
 import { NetworkNode, type Ports } from './network-nodes.ts'
 import { until } from './waiting.ts'
@@ -21,7 +21,7 @@ const GAS_PRICE = 20_000_000_000n
 /** Below the ports that the system gives away, another range in each process. */
 const BASE_PORT = 12_000 + (process.pid % 30) * 60
 
-const cometbft = await cometbftProgram(VERSIONS[0])
+const cometbft = await cometbftProgram(TESTED_VERSION)
 if ('missing' in cometbft) console.log(`skipped: CometBFT: ${cometbft.missing}`)
 
 interface Node {
