@@ -3,7 +3,7 @@
 // twice, and a node that is killed.
 import fs from 'node:fs'
 import path from 'node:path'
-import { type Hex, keccak256, pad, parseEther, toHex } from 'viem'
+import { fromRlp, type Hex, keccak256, pad, parseEther, toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -12,6 +12,7 @@ import { type Foreign, foreign, missing, program, rest, types } from './cosmos-c
 import { hearth, rpc, tempHome } from './harness.ts'
 import { NetworkNode, type Ports } from './network-nodes.ts'
 import { STAKING, stakingAbi } from './staking.ts'
+import { proven } from './trie-proof.ts'
 import { until } from './waiting.ts'
 
 if (missing !== undefined) console.log(`skipped: ${missing}`)
@@ -42,6 +43,13 @@ interface Receipt {
   readonly blockNumber: Hex
   readonly transactionIndex: Hex
   readonly logs: readonly { readonly synthetic?: boolean; readonly data: Hex; readonly logIndex: Hex }[]
+}
+
+/** An answer of eth_getProof, as far as the tests look into it. */
+interface Proof {
+  readonly accountProof: readonly Hex[]
+  readonly storageHash: Hex
+  readonly storageProof: readonly { readonly value: Hex; readonly proof: readonly Hex[] }[]
 }
 
 const account = (index: number) => mnemonicToAccount(MNEMONIC, { addressIndex: index })
@@ -259,9 +267,13 @@ describe.skipIf(missing !== undefined)('a network', () => {
     // operatorByConsensus of the contract: slot 3, by consensus address.
     const { address: consensus } = JSON.parse(fs.readFileSync(keyFile(guilty), 'utf8'))
     const slot = keccak256(`${pad(`0x${consensus}`)}${toHex(3, { size: 32 }).slice(2)}` as Hex)
-    const proof = await first().node.ask<{ storageProof: { value: Hex; proof: Hex[] }[] }>('eth_getProof', STAKING, [slot], 'latest')
-    expect(proof.storageProof[0]?.value).toBe(account(6).address.toLowerCase())
-    expect(proof.storageProof[0]?.proof.length).toBeGreaterThan(0)
+    const { hash, stateRoot } = await first().node.ask<{ hash: Hex; stateRoot: Hex }>('eth_getBlockByNumber', 'latest', false)
+    const { accountProof, storageHash, storageProof } = await first().node.ask<Proof>('eth_getProof', STAKING, [slot], { blockHash: hash })
+    // Nonce, balance, root of the storage, hash of the code.
+    expect((fromRlp(proven(stateRoot, STAKING, accountProof) as Hex, 'hex') as Hex[])[2]).toBe(storageHash)
+    const value = proven(storageHash, slot, storageProof[0]?.proof as Hex[]) as Hex
+    expect(fromRlp(value, 'hex')).toBe(account(6).address.toLowerCase())
+    expect(storageProof[0]?.value).toBe(account(6).address.toLowerCase())
     await copy.node.end()
   }, 180_000)
 
