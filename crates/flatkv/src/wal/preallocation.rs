@@ -14,6 +14,7 @@
 use super::Tail;
 use std::{
     io,
+    ops::RangeInclusive,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -21,10 +22,11 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-/// Bytes that are preallocated at once.
-pub(super) const EXTENT_BYTES: u64 = 16 << 20;
-/// More are preallocated as soon as fewer are left.
-pub(super) const LEAST_BYTES: u64 = 4 << 20;
+/// Most and fewest bytes that are preallocated at once: as many as the segment has, so that a small
+/// log stays small.
+pub(super) const EXTENT_BYTES: RangeInclusive<u64> = 256 << 10..=16 << 20;
+/// More are preallocated as soon as fewer than this part of such an extent are left.
+const LEAST_PART: u64 = 2;
 /// Bytes of one write of zeros, after each of which the thread may be stopped.
 const WRITE_BYTES: usize = 256 << 10;
 
@@ -57,8 +59,9 @@ impl Preallocation {
         }
         self.join();
         let from = self.end.max(log_end);
-        let to = (from + EXTENT_BYTES).min(most);
-        if self.left(log_end) >= LEAST_BYTES || to <= from {
+        let extent = log_end.clamp(*EXTENT_BYTES.start(), *EXTENT_BYTES.end());
+        let to = (from + extent).min(most);
+        if self.left(log_end) >= extent / LEAST_PART || to <= from {
             return;
         }
         let (tail, stop) = (tail.clone(), Arc::new(AtomicBool::new(false)));

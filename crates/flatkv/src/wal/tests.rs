@@ -132,6 +132,9 @@ fn stored_bytes_do_not_pass_for_a_record() {
     assert_eq!(numbers(dir.path()).unwrap(), [1]);
 }
 
+/// Preallocated behind a log of a few records.
+const FIRST_EXTENT: u64 = *preallocation::EXTENT_BYTES.start();
+
 #[test]
 fn preallocated_space_is_written_over_and_cut_off() {
     let dir = tempfile::tempdir().unwrap();
@@ -144,18 +147,15 @@ fn preallocated_space_is_written_over_and_cut_off() {
     wal.preallocate();
     // The thread is waited for, so that its end is known.
     wal.join_preallocation();
-    assert_eq!(
-        (len(), wal.preallocated_bytes()),
-        (ends[2] as u64 + preallocation::EXTENT_BYTES, preallocation::EXTENT_BYTES)
-    );
+    assert_eq!((len(), wal.preallocated_bytes()), (ends[2] as u64 + FIRST_EXTENT, FIRST_EXTENT));
     wal.append(&payload).unwrap();
     wal.sync().unwrap();
-    assert_eq!(len(), ends[2] as u64 + preallocation::EXTENT_BYTES, "the record is within");
-    assert_eq!(wal.preallocated_bytes(), preallocation::EXTENT_BYTES - again.len() as u64);
+    assert_eq!(len(), ends[2] as u64 + FIRST_EXTENT, "the record is within");
+    assert_eq!(wal.preallocated_bytes(), FIRST_EXTENT - again.len() as u64);
     // There is enough left: nothing is written.
     wal.preallocate();
     wal.join_preallocation();
-    assert_eq!(len(), ends[2] as u64 + preallocation::EXTENT_BYTES);
+    assert_eq!(len(), ends[2] as u64 + FIRST_EXTENT);
     // The process dies here.
     std::mem::forget(wal);
     let mut scanned = scan(dir.path()).unwrap();
