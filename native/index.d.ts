@@ -134,23 +134,13 @@ export declare class NativeNode {
    */
   events(after: number, wait: boolean): Promise<Buffer>
   /**
-   * Writes the result of a trace to `at` in a buffer if it is ready in memory, and returns its
-   * number of bytes; -1 if it is not. 2^40 is added if its block is further below the head than
-   * the lookback. Nothing is written if the result and the `tail_bytes` after it do not fit. A
-   * result that is longer than `gzip_over` bytes with its envelope is not returned if the cache
-   * has it in gzip; a negative number disables gzip.
+   * Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory of
+   * this process or of the system; null otherwise. `op` is `traceTransaction`,
+   * `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config` the
+   * configuration as JSON. Nothing is written if the buffer is too small. Answers of more than
+   * `gzip_over` bytes are written in gzip if the cache has them so; never where it is absent.
    */
-  cached(json: string, into: Buffer, at: number, tailBytes: number, gzipOver: number): number
-  /**
-   * Writes the answer to a baked trace, with the envelope around its result, if it is ready in
-   * the memory of this process or of the system. `of` is 0 for a transaction by its hash, 1 for
-   * a block by its height or `latest`, 2 for one by its hash. Returns the number of bytes; 2^24
-   * is added if they are one gzip member, 2^25 if the block is further below the head than the
-   * lookback; -1 if the answer is not ready. Nothing is written if the buffer is too small.
-   * Answers of more than `gzip_over` bytes are written in gzip if the cache has them so; a
-   * negative number disables gzip.
-   */
-  ready(of: number, named: string, tracer: string, head: string, tail: string, into: Buffer, gzipOver: number): number
+  ready(op: string, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): NativeReady | null
   /**
    * Starts work whose result may be large, for a client that is known by its address. With an
    * envelope, a result that is stored in gzip is sent as one member with it.
@@ -270,6 +260,16 @@ export interface NativeLittSecondary {
   end: number
 }
 
+/** An answer that was written to a buffer, if it fits. */
+export interface NativeReady {
+  /** Its bytes, with head and tail. */
+  bytes: number
+  /** Whether they are one gzip member. */
+  gzip: boolean
+  /** Whether its block is further below the head than the lookback. */
+  historical: boolean
+}
+
 /** Opens a store, or makes it, on its own thread. Resolves to the store or to an error value. */
 export declare function openLittable(options: string): Promise<NativeLittable | Buffer>
 
@@ -301,3 +301,6 @@ export declare function startReplay(json: string): NativeStream
  * the process has one, or SIGTERM and SIGINT have no handlers yet.
  */
 export declare function startWatchdog(json: string): Uint32Array
+
+/** The table of tracers: `[{"name":…,"options":[…],"baked":…}]`. */
+export declare function tracerTable(): string

@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, stakingAccount, startJob, startReplay, startWatchdog } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -792,4 +792,5 @@ export { stakingAccount }
 export { startJob }
 export { startReplay }
 export { startWatchdog }
+export { tracerTable }
 export const __napiBindingTarget = __napiLoadedBindingTarget

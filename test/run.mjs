@@ -176,6 +176,7 @@ if (mode !== 'quick') {
   await vitest('e2e', 'test/e2e')
   await vitest('conformance', 'test/conformance')
   if (mode === 'full') {
+    await runner('sanitizer', ['test/sanitizer.mjs'])
     await runner('abuse', ['test/abuse/run.mjs'])
     await runner('nodes', ['native/setup/build.mjs', 'sandboxes'], ['test/nodes.mjs'])
   }

@@ -32,8 +32,8 @@ pub use littable::{
     NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable,
 };
 pub use node::{
-    NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, staking_account,
-    start_replay, tracer_table,
+    NativeEnvelope, NativeNode, NativeReady, NativeStream, dev_accounts, metrics_catalog, open_node,
+    staking_account, start_replay, tracer_table,
 };
 pub use origin::NativeOrigin;
 pub use watchdog::start_watchdog;

@@ -5,7 +5,7 @@ use crate::{
     answer::{Answer, guarded, on_thread, promise},
 };
 use hearth_node::{
-    ByteStream, CachedTraceKey, Caller, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request,
+    ByteStream, Caller, Envelope, NamedTrace, Node, NodeConfig, NodeError, NodeLease, Ready, Replay, Request,
     TraceOf, TraceRequest, TraceSourceKind,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
@@ -13,15 +13,6 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use parking_lot::Mutex;
 use std::sync::Arc;
-
-/// Added to the length of an answer about a historical block: no answer in memory is that long.
-const HISTORICAL: i64 = 1 << 40;
-
-/// What is added to the number of bytes of an answer that is ready where it is one gzip member.
-const READY_PACKED: i32 = 1 << 24;
-
-/// What is added to it where its block is a historical one.
-const READY_HISTORICAL: i32 = 1 << 25;
 
 /// An open node.
 #[napi]
@@ -35,6 +26,17 @@ pub struct NativeNode {
 #[napi]
 pub struct NativeStream {
     source: Arc<Source>,
+}
+
+/// An answer that was written to a buffer, if it fits.
+#[napi(object)]
+pub struct NativeReady {
+    /// Its bytes, with head and tail.
+    pub bytes: f64,
+    /// Whether they are one gzip member.
+    pub gzip: bool,
+    /// Whether its block is further below the head than the lookback.
+    pub historical: bool,
 }
 
 /// What stands around a result that is to come in gzip.
@@ -176,68 +178,28 @@ impl NativeNode {
         Ok(promise)
     }
 
-    /// Writes the result of a trace to `at` in a buffer if it is ready in memory, and returns its
-    /// number of bytes; -1 if it is not. 2^40 is added if its block is further below the head than
-    /// the lookback. Nothing is written if the result and the `tail_bytes` after it do not fit. A
-    /// result that is longer than `gzip_over` bytes with its envelope is not returned if the cache
-    /// has it in gzip; a negative number disables gzip.
+    /// Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory of
+    /// this process or of the system; null otherwise. `op` is `traceTransaction`,
+    /// `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config` the
+    /// configuration as JSON. Nothing is written if the buffer is too small. Answers of more than
+    /// `gzip_over` bytes are written in gzip if the cache has them so; never where it is absent.
     #[napi(catch_unwind)]
-    pub fn cached(
-        &self,
-        json: String,
-        mut into: BufferSlice<'_>,
-        at: u32,
-        tail_bytes: u32,
-        gzip_over: f64,
-    ) -> i64 {
-        let Ok(request) = TraceRequest::from_json(json.as_bytes()) else { return -1 };
-        let (at, tail) = (at as usize, tail_bytes as usize);
-        let envelope = (gzip_over >= 0.0).then(|| Envelope {
-            head: vec![0; at],
-            tail: vec![0; tail],
-            over_bytes: gzip_over as u64,
-        });
-        let Some(answer) = self.node.cached(&request, envelope.as_ref()) else { return -1 };
-        let bytes = answer.len();
-        if let Some(room) = into.get_mut(at..).filter(|room| room.len() >= bytes + tail) {
-            answer.copy_to(room);
-        }
-        bytes as i64 + if answer.is_historical() { HISTORICAL } else { 0 }
-    }
-
-    /// Writes the answer to a baked trace, with the envelope around its result, if it is ready in
-    /// the memory of this process or of the system. `of` is 0 for a transaction by its hash, 1 for
-    /// a block by its height or `latest`, 2 for one by its hash. Returns the number of bytes; 2^24
-    /// is added if they are one gzip member, 2^25 if the block is further below the head than the
-    /// lookback; -1 if the answer is not ready. Nothing is written if the buffer is too small.
-    /// Answers of more than `gzip_over` bytes are written in gzip if the cache has them so; a
-    /// negative number disables gzip.
-    #[napi(catch_unwind)]
-    #[allow(clippy::too_many_arguments, reason = "an object would cost more than the whole answer")]
+    #[allow(clippy::too_many_arguments, reason = "a request as an object would cost more than the answer")]
     pub fn ready(
         &self,
-        of: u32,
+        op: String,
         named: String,
-        tracer: String,
+        config: String,
         head: String,
         tail: String,
         mut into: BufferSlice<'_>,
-        gzip_over: f64,
-    ) -> i32 {
-        let of = match of {
-            0 => TraceOf::Transaction,
-            1 => TraceOf::BlockByNumber,
-            2 => TraceOf::BlockByHash,
-            _ => return -1,
-        };
-        let over_bytes = if gzip_over >= 0.0 { gzip_over as u64 } else { u64::MAX };
+        gzip_over: Option<f64>,
+    ) -> Option<NativeReady> {
+        let over_bytes = gzip_over.map_or(u64::MAX, |bytes| bytes as u64);
         let envelope = Envelope { head: head.into_bytes(), tail: tail.into_bytes(), over_bytes };
-        let ready = CachedTraceKey::named(of, &named, &tracer)
-            .and_then(|ask| self.node.ready(&ask, &envelope, &mut into))
-            .filter(|ready| ready.bytes < READY_PACKED as usize);
-        let Some(ready) = ready else { return -1 };
-        let packed = if ready.packed { READY_PACKED } else { 0 };
-        ready.bytes as i32 + packed + if ready.historical { READY_HISTORICAL } else { 0 }
+        let trace = NamedTrace { of: TraceOf::from_operation(&op)?, named: &named, config: &config };
+        let Ready { bytes, packed, historical } = self.node.ready(&trace, &envelope, &mut into)?;
+        Some(NativeReady { bytes: bytes as f64, gzip: packed, historical })
     }
 
     /// Starts work whose result may be large, for a client that is known by its address. With an

@@ -73,6 +73,16 @@ describe('the arrows', () => {
     expect(importing.filter((file) => !file.startsWith(path.join('ts', 'core')))).toEqual([])
   })
 
+  it('blocks and states are read through ChainReader', () => {
+    // Snapshots, flushes and verification are operations on the state store itself.
+    const operations = [/^crates\/admin\/src\/(db\/state|inbox\/work)\.rs$/, /^crates\/consensus\/src\//]
+    const components = ['home', 'traces', 'engine', 'consensus', 'rpc', 'admin', 'node']
+    const wrong = components
+      .flatMap((name) => walk(`crates/${name}/src`, '.rs'))
+      .filter((file) => /chain(?:\(\))?\s*\.(?:ledger|kv)\(\)/.test(fs.readFileSync(path.join(ROOT, file), 'utf8')))
+    expect(wrong.filter((file) => !operations.some((allowed) => allowed.test(file)))).toEqual([])
+  })
+
   it('TypeScript rooms import along their arrows', () => {
     const allowed = new Map(rows.filter((r) => r.room.startsWith('ts/')).map((r) => [r.room.slice(3), r.arrow]))
     const wrong = walk('ts', '.ts').flatMap((file) => {

@@ -16,7 +16,6 @@ import type {
   CoreLogEntry,
   HomeStatus,
   JsonObject,
-  NamedTrace,
   OpenOptions,
   Operations,
   ReadyTrace,
@@ -31,18 +30,8 @@ import type {
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
 
-/** Added to the size of a cached answer whose block is further below the head than the lookback. */
-const HISTORICAL = 2 ** 40
-
-/**
- * Added to the size of a ready answer if it is one gzip member, and if its block is a historical
- * one.
- */
-const READY_PACKED = 2 ** 24
-const READY_HISTORICAL = 2 ** 25
-
-/** What the core calls the ways to name a trace. */
-const TRACE_OF = { transaction: 0, blockByNumber: 1, blockByHash: 2 } as const
+/** The operation of each way to name a trace. */
+const OPERATIONS = { transaction: 'traceTransaction', blockByNumber: 'traceBlockByNumber', blockByHash: 'traceBlockByHash' } as const
 
 /** Numbers of long requests, by which they are ended. */
 let tickets = 0
@@ -59,12 +48,8 @@ function unwrap(answer: Uint8Array): Uint8Array {
 
 const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
 
-/**
- * Writes a result to `at` in a buffer if it is ready in memory, and returns its number of bytes;
- * `OVER` if it is not. Nothing is written if the result and the `tailBytes` after it do not fit. A
- * negative `gzipOver` disables gzip.
- */
-type FindReady = (into: Buffer, at: number, tailBytes: number, gzipOver: number) => number
+/** Finds an answer that is ready; undefined if there is none. */
+type FindReady = (options: OpenOptions) => ReadyTrace | undefined
 
 /**
  * Answers up to this size are returned as text, which is sent with its head as one piece; in bytes.
@@ -114,25 +99,11 @@ class Stream implements ResultStream {
   }
 
   open(options: OpenOptions): Promise<Body> | Body {
-    const ready = this.ready(options)
+    const ready = this.findReady?.(options)
     if (ready === undefined) return this.begin(options)
+    if (ready.historical) this.caller?.historical()
     if (options.facts !== undefined) options.facts.origin = 'baked'
-    return ready
-  }
-
-  /** All of it, where it is ready in memory, of a moderate size, and not to be sent in gzip. */
-  private ready({ head, tail, gzipOver = -1 }: OpenOptions): WholeBody | undefined {
-    // An id may hold any character: three bytes a UTF-16 unit are always enough.
-    const { findReady } = this
-    if (findReady === undefined || head.length * 3 > CHUNK_BYTES_MAX) return undefined
-    return written((into) => {
-      const at = into.write(head, 0, 'utf8')
-      const bytes = findReady(into, at, tail.length, gzipOver)
-      if (bytes === OVER) return OVER
-      const end = at + bytes + tail.length
-      if (end <= into.length) into.write(tail, at + bytes, 'latin1')
-      return end
-    })
+    return ready.body
   }
 
   private async begin(options: OpenOptions): Promise<Body> {
@@ -230,21 +201,22 @@ class NativeCore implements Core {
     this.caller = caller
     // Objects for a client are made for each of its requests.
     const isFirst = caller === undefined
-    this.readyTrace = cache && isFirst ? (wanted, options) => this.findTrace(wanted, options) : undefined
+    this.readyTrace =
+      cache && isFirst
+        ? ({ of, named, tracer }, options) => this.cached(OPERATIONS[of], named, `{"tracer":"${tracer}"}`, options)
+        : undefined
   }
 
-  private findTrace({ of, named, tracer }: NamedTrace, { head, tail, gzipOver = -1 }: OpenOptions): ReadyTrace | undefined {
-    let flags = 0
+  /** The answer of the trace cache to an operation, if it is ready. */
+  private cached(op: string, named: string, config: string, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
+    let found: native.NativeReady | undefined
     const body = written((into) => {
-      const said = this.node.ready(TRACE_OF[of], named, tracer, head, tail, into, gzipOver)
-      if (said === OVER) return OVER
-      const bytes = said % READY_PACKED
-      flags = said - bytes
-      return bytes
+      found = this.node.ready(op, named, config, head, tail, into, gzipOver) ?? undefined
+      return found === undefined ? OVER : found.bytes
     })
-    if (body === undefined) return undefined
-    const isPacked = (flags & READY_PACKED) !== 0
-    return { body: isPacked ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: (flags & READY_HISTORICAL) !== 0 }
+    if (body === undefined || found === undefined) return undefined
+    const { gzip, historical } = found as native.NativeReady
+    return { body: gzip ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical }
   }
 
   withCaller(caller: CoreCaller): Core {
@@ -275,13 +247,16 @@ class NativeCore implements Core {
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
     const json = JSON.stringify({ op, args })
     const { node, caller } = this
-    const findReady: FindReady = (into, at, tailBytes, gzipOver) => {
-      const bytes = node.cached(json, into, at, tailBytes, gzipOver)
-      if (bytes < HISTORICAL) return bytes
-      caller?.historical()
-      return bytes - HISTORICAL
-    }
-    return new Stream((options) => node.stream(json, packing(options), options.client), this.cache ? findReady : undefined, caller)
+    const findReady = this.cache ? this.finder(op, args) : undefined
+    return new Stream((options) => node.stream(json, packing(options), options.client), findReady, caller)
+  }
+
+  /** Finds the answer to a trace in the cache; undefined for operations that are never baked. */
+  private finder(op: keyof StreamOperations, args: object): FindReady | undefined {
+    const { hash, block, config } = args as { readonly hash?: unknown; readonly block?: unknown; readonly config?: unknown }
+    const named = op === 'traceBlockByNumber' ? block : op === 'traceBlockByHash' || op === 'traceTransaction' ? hash : undefined
+    if (typeof named !== 'string' || config === undefined) return undefined
+    return (options) => this.cached(op, named, JSON.stringify(config), options)
   }
 
   // Made on first use: an object of this class is made for every request that may take long.

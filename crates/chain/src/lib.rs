@@ -25,6 +25,7 @@ mod insert;
 mod natives;
 pub mod operate;
 pub mod pool;
+mod reader;
 mod state_options;
 mod watch;
 
@@ -41,5 +42,6 @@ pub use export::{ExportRange, ExportReport};
 pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
+pub use reader::ChainReader;
 pub use state_options::StateOptions;
 pub use watch::{AddedBlock, BlockNumHash, ChainWatcher};

@@ -95,7 +95,7 @@ impl App {
         match chain.candidate(attributes, &mut source)? {
             Ok(candidate) => Ok((candidate, source.left_out)),
             Err((_, error)) => {
-                let failed = hearth_home::NodeError::ExecutionFailed { message: error.to_string() };
+                let failed = hearth_home::NodeError::ExecutionFailed { source: error.into() };
                 Err(failed.into())
             }
         }

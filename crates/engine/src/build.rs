@@ -112,7 +112,7 @@ pub fn build_payload(
     };
     let draft = chain.draft(header, &attributes.withdrawals, &state, &mut *source);
     let draft = draft.map_err(|error| chain_error(&home.config().home, error))?;
-    let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
+    let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?;
     let mut roots = chain.roots_after(parent.number())?;
     roots.apply(&draft.output.changes)?;
     let block = draft.complete(roots.root()?);

@@ -103,8 +103,8 @@ impl Engine {
         let begun = self.builder.begin(self.home(), BuildOrder { parent, version, attributes });
         begun.map_err(|error| match error {
             // As go-ethereum answers where no payload can be built (eth/catalyst/api.go).
-            NodeError::ExecutionFailed { message } => {
-                EngineError::InvalidAttributes { reason: message }.into()
+            NodeError::ExecutionFailed { source } => {
+                EngineError::InvalidAttributes { reason: source.to_public() }.into()
             }
             other => other,
         })

@@ -52,7 +52,7 @@ impl Engine {
     fn judge(&self, given: Prepared) -> Result<PayloadStatus, NodeError> {
         let payloads = &mut *self.payloads.lock();
         let hash = given.hash;
-        if payloads.executed.get(&hash).is_some() || self.home().chain().ledger().has_block(&hash) {
+        if payloads.executed.get(&hash).is_some() || self.home().chain().reader().has_block(&hash) {
             return Ok(PayloadStatus::Valid(hash));
         }
         if let Some(invalid) = known_invalid(payloads, &hash) {

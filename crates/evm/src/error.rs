@@ -2,7 +2,7 @@
 
 use crate::tx_error::TxError;
 use alloy_primitives::{Address, B256};
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::{Failure, Height, StateError};
 use std::fmt;
 
 /// A genesis file or `config` object that cannot be used.
@@ -216,6 +216,15 @@ pub enum BlockError {
     /// State could not be read.
     #[error(transparent)]
     State(#[from] StateError),
+}
+
+impl From<BlockError> for Failure {
+    fn from(error: BlockError) -> Self {
+        match error {
+            BlockError::State(error) => error.into(),
+            other => Self::open(other),
+        }
+    }
 }
 
 impl BlockError {

@@ -325,6 +325,7 @@ impl<'a> BlockExecutor<'a> {
     /// changed then.
     pub fn transact(&mut self, tx: &Transaction, sender: Address) -> Result<TxOutcome, ExecuteError> {
         self.prepare(tx, sender)?;
+        // Without an inspector revm's loop has no hook between instructions.
         let result = Machine { evm: &mut self.evm, inspector: (), watch: RunLimits::default() }.run();
         self.conclude(tx, sender, result)
     }
@@ -346,6 +347,7 @@ impl<'a> BlockExecutor<'a> {
 
     fn prepare(&mut self, tx: &Transaction, sender: Address) -> Result<(), ExecuteError> {
         let account = self.state().account(sender)?.unwrap_or_default();
+        // EIP-3607 refuses senders with code; a delegation of EIP-7702 does not count as code there.
         let mut foreign_code = None;
         if account.has_code() {
             let code = self.state().code(account.code_hash)?;
@@ -373,6 +375,8 @@ impl<'a> BlockExecutor<'a> {
         let (tx, beneficiary) = (&self.evm.ctx.tx, self.env.beneficiary);
         let authorities = tx.authorization_list.iter().filter_map(AuthorizationTr::authority);
         let state = &mut self.evm.ctx.journaled_state.database;
+        // Tracers look at these accounts (go-ethereum, eth/tracers/native/prestate.go: OnTxStart),
+        // also where the execution itself never loads them.
         for address in authorities.chain([beneficiary]) {
             state.account(address)?;
         }
@@ -388,6 +392,7 @@ impl<'a> BlockExecutor<'a> {
         let result = match result {
             Ok(result) => result,
             Err(error) => {
+                // The journal of a refused transaction would leak into the next one.
                 discard(&mut self.evm);
                 return Err(execute_error(error));
             }
@@ -422,6 +427,8 @@ impl<'a> BlockExecutor<'a> {
         };
         self.logs += logs.len() as u64;
         if self.keeps_outputs {
+            // Before EIP-658 a receipt has the state root after its transaction, which is computed
+            // with the trie and set afterwards.
             let receipt_status = if self.env.fork >= Fork::Byzantium {
                 ReceiptStatus::Success(status == TxStatus::Success)
             } else {
@@ -438,6 +445,7 @@ impl<'a> BlockExecutor<'a> {
 
     /// Takes what the journal holds into the block's state.
     fn take_changes(&mut self) -> Result<Changeset, StateError> {
+        // EIP-161: touched accounts that are empty are removed.
         let delete_empty = self.env.fork >= Fork::SpuriousDragon;
         let journal = &mut self.evm.ctx.journaled_state;
         let state = std::mem::take(&mut journal.inner.state);
@@ -452,6 +460,7 @@ impl<'a> BlockExecutor<'a> {
         input: Bytes,
     ) -> Result<(Option<ExecutionResult>, Changeset), BlockError> {
         let account = self.state().account(address)?;
+        // EIP-4788: a call of an address without code has no effect, and is no error.
         if !account.is_some_and(|account| account.has_code()) {
             return Ok((None, Changeset::default()));
         }

@@ -10,11 +10,12 @@ use crate::{
     machine::{Machine, MachineError, discard},
     outcome::{ExecuteError, execute_error},
     spec::Fork,
+    system::plain_env,
     tx_check::{MAX_TX_GAS, check_nonce},
     tx_error::TxError,
     watch::RunLimits,
 };
-use alloy_primitives::{TxKind, U256};
+use alloy_primitives::U256;
 use hearth_primitives::{Account, NATIVE_FAILED, NATIVE_OUT_OF_GAS, NativeOutcome, NativeTransaction};
 use revm::{
     context::TxEnv,
@@ -117,19 +118,12 @@ fn check_native_funds(tx: &NativeTransaction, account: &Account) -> Result<(), T
 /// A native transaction in the interpreter's form: a legacy transaction.
 fn native_env(tx: &NativeTransaction) -> TxEnv {
     TxEnv {
-        tx_type: 0,
         caller: tx.sender,
         gas_limit: tx.gas_limit,
         gas_price: tx.gas_price,
-        kind: TxKind::Call(tx.to),
         value: tx.value,
         data: tx.input.clone(),
         nonce: tx.nonce,
-        chain_id: None,
-        access_list: Default::default(),
-        gas_priority_fee: None,
-        blob_hashes: Vec::new(),
-        max_fee_per_blob_gas: 0,
-        authorization_list: Vec::new(),
+        ..plain_env(tx.to)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{machine::MachineError, overlay::ReadError, tx_error::TxError};
 use alloy_primitives::{Address, Bytes};
+use hearth_primitives::Failure;
 use revm::context_interface::result::{EVMError, HaltReason, InvalidTransaction};
 
 /// How a transaction ended.
@@ -39,6 +40,21 @@ pub enum ExecuteError {
     /// State could not be read.
     #[error(transparent)]
     State(#[from] hearth_primitives::StateError),
+}
+
+impl From<TxError> for Failure {
+    fn from(error: TxError) -> Self {
+        Self::open(error)
+    }
+}
+
+impl From<ExecuteError> for Failure {
+    fn from(error: ExecuteError) -> Self {
+        match error {
+            ExecuteError::Invalid(error) => Self::open(error),
+            ExecuteError::State(error) => error.into(),
+        }
+    }
 }
 
 /// Our error for the interpreter's.

@@ -42,16 +42,21 @@ pub(crate) fn calls_at_start(env: &BlockEnvironment) -> impl Iterator<Item = (Ad
     beacon.into_iter().chain(parent)
 }
 
-/// A system call in the interpreter's form.
+/// A system call in the interpreter's form (EIP-4788: 30 million gas, no fee).
 pub(crate) fn call_env(address: Address, input: Bytes) -> TxEnv {
+    TxEnv { caller: SYSTEM_ADDRESS, gas_limit: SYSTEM_CALL_GAS, data: input, ..plain_env(address) }
+}
+
+/// A legacy transaction without chain id to an account, without value, data or fee.
+pub(crate) fn plain_env(to: Address) -> TxEnv {
     TxEnv {
         tx_type: 0,
-        caller: SYSTEM_ADDRESS,
-        gas_limit: SYSTEM_CALL_GAS,
+        caller: Address::ZERO,
+        gas_limit: 0,
         gas_price: 0,
-        kind: TxKind::Call(address),
+        kind: TxKind::Call(to),
         value: alloy_primitives::U256::ZERO,
-        data: input,
+        data: Bytes::new(),
         nonce: 0,
         chain_id: None,
         access_list: Default::default(),

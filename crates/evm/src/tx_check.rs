@@ -2,7 +2,7 @@
 
 use crate::{env::BlockEnvironment, spec::Fork, tx_error::TxError};
 use alloy_consensus::{Transaction as _, Typed2718 as _};
-use alloy_primitives::{Address, U256, uint};
+use alloy_primitives::{Address, B256, U256, uint};
 use hearth_primitives::{Account, Transaction};
 
 /// Highest gas limit of one transaction from Osaka on (EIP-7825).
@@ -112,17 +112,23 @@ fn check_fees(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) -> 
     Ok(())
 }
 
-fn check_blobs(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) -> Result<(), TxError> {
-    let Some(hashes) = tx.blob_versioned_hashes() else { return Ok(()) };
+/// Checks the versioned hashes of blobs: EIP-4844, and the limit for one transaction of EIP-7594.
+pub(crate) fn check_blob_hashes(hashes: &[B256], fork: Fork) -> Result<(), TxError> {
     if hashes.is_empty() {
         return Err(TxError::MissingBlobHashes);
     }
-    if env.fork >= Fork::Osaka && hashes.len() > MAX_TX_BLOBS {
+    if fork >= Fork::Osaka && hashes.len() > MAX_TX_BLOBS {
         return Err(TxError::TooManyBlobs);
     }
-    if let Some(index) = hashes.iter().position(|hash| hash[0] != BLOB_HASH_VERSION) {
-        return Err(TxError::BlobHashVersion { index });
+    match hashes.iter().position(|hash| hash[0] != BLOB_HASH_VERSION) {
+        Some(index) => Err(TxError::BlobHashVersion { index }),
+        None => Ok(()),
     }
+}
+
+fn check_blobs(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) -> Result<(), TxError> {
+    let Some(hashes) = tx.blob_versioned_hashes() else { return Ok(()) };
+    check_blob_hashes(hashes, env.fork)?;
     let cap = tx.max_fee_per_blob_gas().unwrap_or(0);
     let base_fee = env.blob_base_fee.unwrap_or(0);
     if cap < base_fee {

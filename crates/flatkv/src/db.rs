@@ -339,14 +339,6 @@ impl Db {
         self.seek(family, prefix, options)
     }
 
-    /// Rows in `from..to`, in order.
-    pub(crate) fn range(&self, family: Family, from: &[u8], to: &[u8]) -> Result<Rows<'_>, StateError> {
-        let mut options = ReadOptions::default();
-        options.set_total_order_seek(true);
-        options.set_iterate_upper_bound(to);
-        self.seek(family, from, options)
-    }
-
     /// The first history row of `prefix` at or after `key`, which is the prefix with a height.
     pub(crate) fn history(&self, prefix: &[u8], key: &[u8]) -> Result<Rows<'_>, StateError> {
         let mut options = ReadOptions::default();

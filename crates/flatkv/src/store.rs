@@ -297,7 +297,17 @@ impl FlatKv {
 
     /// Rows of the canonical index with keys in `from..to`, in order, at most `limit`.
     pub fn index_range(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<IndexRow>, StateError> {
-        let mut rows = self.core.db.range(Family::Index, from, to)?;
+        self.index_rows(from, to, limit, false)
+    }
+
+    fn index_rows(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<IndexRow>, StateError> {
+        let mut rows = self.core.db.scan(Family::Index, Some(from), Some(to), reverse)?;
         let mut found = Vec::new();
         while let Some((key, value)) = rows.row()
             && found.len() < limit
@@ -328,16 +338,7 @@ impl FlatKv {
         to: &[u8],
         limit: usize,
     ) -> Result<Vec<IndexRow>, StateError> {
-        let mut rows = self.core.db.scan(Family::Index, Some(from), Some(to), true)?;
-        let mut found = Vec::new();
-        while let Some((key, value)) = rows.row()
-            && found.len() < limit
-        {
-            found.push((key.to_vec(), value.to_vec()));
-            rows.next();
-        }
-        rows.finish()?;
-        Ok(found)
+        self.index_rows(from, to, limit, true)
     }
 
     /// Syncs the commits that `work` makes when it is done, under [`Fsync::Block`]: who makes many

@@ -177,7 +177,7 @@ impl CosmosView<'_> {
         let chain = self.home.chain();
         let header = &self.block.block.header;
         let site =
-            CallSite { spec: chain.spec(), header, state: &self.state, hashes: chain.ledger().as_ref() };
+            CallSite { spec: chain.spec(), header, state: &self.state, hashes: chain.reader().hashes() };
         run(site, &CallLimits { gas_cap: READ_GAS, timeout: READ_TIME, cancel: Some(self.home.stopping()) })
     }
 

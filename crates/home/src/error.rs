@@ -3,9 +3,9 @@
 
 use alloy_primitives::{B256, Bytes};
 use hearth_chain::pool::PoolError;
-use hearth_evm::{CallError, SimulateError};
+use hearth_evm::{CallError, SimulateError, simulate::revert_reason};
 use hearth_flatkv::Holder;
-use hearth_primitives::{Height, SharedError, StateError};
+use hearth_primitives::{Failure, Height, STORE_FAILED_PUBLIC, SharedError, StateError};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -174,10 +174,10 @@ pub enum NodeError {
         output: Bytes,
     },
     /// A simulated call failed without reverting, or could not begin.
-    #[error("{message}")]
+    #[error("{source}")]
     ExecutionFailed {
         /// go-ethereum's words for it.
-        message: String,
+        source: Failure,
     },
     /// Blocks that cannot be simulated.
     #[error(transparent)]
@@ -304,18 +304,18 @@ pub enum NodeError {
         hash: B256,
     },
     /// A block stored here does not execute again to what was stored.
-    #[error("block {height} does not execute: {reason}")]
+    #[error("block {height} does not execute: {source}")]
     Execution {
         /// Height of the block.
         height: Height,
         /// Which check failed.
-        reason: String,
+        source: Failure,
     },
     /// A trace ended early; some bytes may have been sent already.
-    #[error("{message}")]
+    #[error("{source}")]
     Trace {
         /// Why.
-        message: String,
+        source: Failure,
     },
     /// The queue of a thread pool is full.
     #[error("node is busy: the {pool} queue is full ({queue} waiting)")]
@@ -355,14 +355,14 @@ pub enum NodeError {
         repairable: bool,
     },
     /// The stored record of a block fails its checksum.
-    #[error("the {what} of block {hash}: {why}")]
+    #[error("the {what} of block {hash}: {source}")]
     RecordDamaged {
         /// `record`, `receipts` or `capsule`.
         what: &'static str,
         /// Hash of the block.
         hash: B256,
         /// Where the damage is.
-        why: String,
+        source: SharedError,
     },
     /// The stores are inconsistent or not open. The message contains no path.
     #[error("store: {message}")]
@@ -492,20 +492,7 @@ impl NodeError {
         let text = match self {
             Self::RecordDamaged { what, hash, .. } => format!("the {what} of block {hash} is damaged"),
             Self::StoreFailed { .. } => STORE_FAILED_PUBLIC.to_owned(),
-            Self::State(error) => match error {
-                StateError::Damaged { .. }
-                | StateError::Database { .. }
-                | StateError::Failed { .. }
-                | StateError::OutsideCapsule { .. }
-                | StateError::Store(_) => STORE_FAILED_PUBLIC.to_owned(),
-                StateError::NotRetained { .. }
-                | StateError::Unwound { .. }
-                | StateError::MissingCode(_)
-                | StateError::MissingNode { .. }
-                | StateError::NoTrie { .. }
-                | StateError::TooFarBack { .. }
-                | StateError::Origin(_) => return None,
-            },
+            Self::State(error) if error.is_private() => STORE_FAILED_PUBLIC.to_owned(),
             Self::HomeInUse { .. } => "the data directory is in use by another process".to_owned(),
             Self::HomeEmpty { .. } => "the home holds no chain yet".to_owned(),
             Self::HomeNotEmpty { .. } => "the home holds a chain already".to_owned(),
@@ -515,16 +502,15 @@ impl NodeError {
             Self::Input { .. } => "a file cannot be used".to_owned(),
             Self::Config { .. } => "the configuration of this node cannot be used".to_owned(),
             Self::Genesis { .. } => "the genesis cannot be used".to_owned(),
-            Self::Internal { message } if has_path(message) => {
-                "internal error: the log of this node says more".to_owned()
+            // The message of a panic may contain anything.
+            Self::Internal { .. } => "internal error: the log of this node says more".to_owned(),
+            Self::Execution { height, source } => {
+                format!("block {height} does not execute: {}", source.public()?)
             }
-            Self::Execution { height, reason } => {
-                format!("block {height} does not execute: {}", without_store(reason)?)
+            Self::Trace { source } | Self::ExecutionFailed { source } => source.public()?,
+            Self::Simulation(error) if error.state().is_some_and(StateError::is_private) => {
+                STORE_FAILED_PUBLIC.to_owned()
             }
-            Self::Trace { message } | Self::Unsupported { message } | Self::ExecutionFailed { message } => {
-                without_store(message)?
-            }
-            Self::Simulation(error) => without_store(&error.to_string())?,
             _ => return None,
         };
         Some(text)
@@ -552,23 +538,15 @@ impl NodeError {
     }
 }
 
-/// What a message says before the failure of a store in it; `None` where it names none.
-fn without_store(message: &str) -> Option<String> {
-    let at = message.find(STORE_FAILED)?;
-    Some(format!("{}{STORE_FAILED}it failed; the log of this node says more", &message[..at]))
-}
-
-/// What clients get in place of a store's own words.
-const STORE_FAILED_PUBLIC: &str = "a store of this node failed; its log says more";
-
-/// How the failure of a state store begins, see [`StateError::Store`].
-const STORE_FAILED: &str = "state store: ";
-
-/// Whether a message has an absolute path.
-fn has_path(message: &str) -> bool {
-    let quotes = ['"', '\'', '(', '[', '`', '<'];
-    let mut words = message.split_whitespace().map(|word| word.trim_start_matches(quotes));
-    words.any(|word| word.len() > 1 && word.starts_with('/'))
+impl From<NodeError> for Failure {
+    fn from(error: NodeError) -> Self {
+        match error {
+            NodeError::State(error) => error.into(),
+            NodeError::Trace { source } | NodeError::ExecutionFailed { source } => source,
+            other if other.public().is_some() => Self::private(other),
+            other => Self::open(other),
+        }
+    }
 }
 
 impl From<PoolError> for NodeError {
@@ -597,14 +575,12 @@ impl From<StateError> for NodeError {
 
 impl From<CallError> for NodeError {
     fn from(error: CallError) -> Self {
-        let message = error.to_string();
         match error {
             CallError::Reverted { data } => {
-                let reason = message.strip_prefix("execution reverted: ").map(str::to_owned);
-                Self::ExecutionReverted { reason, output: data }
+                Self::ExecutionReverted { reason: revert_reason(&data).map(Into::into), output: data }
             }
             CallError::State(error) => error.into(),
-            _ => Self::ExecutionFailed { message },
+            other => Self::ExecutionFailed { source: Failure::open(other) },
         }
     }
 }

@@ -215,7 +215,7 @@ pub(crate) fn status(chain: &Chain, snapshot: Option<Height>) -> HomeStatus {
         chain_id: chain.spec().chain_id(),
         head: head.height,
         head_hash: head.hash.to_string(),
-        oldest_state: chain.kv().oldest().unwrap_or(head.height),
+        oldest_state: chain.reader().oldest_state().unwrap_or(head.height),
         snapshot,
     }
 }

@@ -154,7 +154,7 @@ pub fn chain_error(home: &Path, error: ChainError) -> NodeError {
         | ChainError::Store(FlatKvError::State(error))
         | ChainError::Refused { source: BlockError::State(error), .. } => NodeError::State(error),
         // Of a genesis without the contracts of its fork, for example: no store is at fault.
-        ChainError::Refused { source, .. } => NodeError::ExecutionFailed { message: source.to_string() },
+        ChainError::Refused { source, .. } => NodeError::ExecutionFailed { source: source.into() },
         other => NodeError::store_failed(other),
     }
 }

@@ -10,8 +10,8 @@ impl Home {
         let chain = self.chain();
         // The view is taken first: a block that is canonical afterwards was so all the time, or the
         // view reports otherwise.
-        if let Ok(view) = chain.kv().before(header.number)
-            && chain.ledger().canonical_hash(header.number)? == Some(header.hash_slow())
+        if let Ok(view) = chain.reader().before(header.number)
+            && chain.reader().canonical_hash(header.number)? == Some(header.hash_slow())
         {
             // A view that was not unwound until now is of the chain that the edits are of.
             let edits = chain.edits_after(header.number.saturating_sub(1))?;
@@ -27,7 +27,7 @@ impl Home {
     pub fn parent_state(&self, header: &Header) -> Result<hearth_chain::StateAt, NodeError> {
         let (height, hash) = (header.number.saturating_sub(1), header.parent_hash);
         let canonical =
-            |number, hash| Ok::<_, NodeError>(self.chain().ledger().canonical_hash(number)? == Some(hash));
+            |number, hash| Ok::<_, NodeError>(self.chain().reader().canonical_hash(number)? == Some(hash));
         // A canonical block's parent is canonical; the parent of another may be.
         if canonical(height, hash)? || canonical(header.number, header.hash_slow())? {
             return Ok(self.chain().state_at(height)?);

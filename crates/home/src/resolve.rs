@@ -16,7 +16,7 @@ impl From<LedgerError> for NodeError {
     fn from(error: LedgerError) -> Self {
         match error {
             LedgerError::Damaged { what, hash, source } => {
-                Self::RecordDamaged { what, hash, why: source.to_string() }
+                Self::RecordDamaged { what, hash, source: Arc::new(*source) }
             }
             LedgerError::Index(error) => error.into(),
             LedgerError::NoAddressIndex => Self::Unsupported { message: error.to_string() },
@@ -46,7 +46,7 @@ impl Home {
     /// A block that an index names: its absence is damage.
     pub fn stored(&self, hash: &B256) -> Result<Arc<StoredBlock>, NodeError> {
         self.chain()
-            .ledger()
+            .reader()
             .block(hash)?
             .ok_or_else(|| NodeError::Store { message: format!("block {hash} is missing from the ledger") })
     }
@@ -54,20 +54,20 @@ impl Home {
     /// Receipts and senders of a block that is there.
     pub fn receipts_of(&self, block: &StoredBlock) -> Result<Arc<StoredReceipts>, NodeError> {
         self.check_receipts(block)?;
-        self.chain().ledger().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
+        self.chain().reader().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
             message: format!("receipts of block {} are missing from the ledger", block.hash),
         })
     }
 
     fn check_receipts(&self, block: &StoredBlock) -> Result<(), NodeError> {
-        let (height, (_, floor)) = (block.number(), self.chain().ledger().floors());
+        let (height, (_, floor)) = (block.number(), self.chain().reader().floors());
         if height < floor { Err(NodeError::Pruned { height, what: "receipts", floor }) } else { Ok(()) }
     }
 
     /// Senders of the transactions of a block that is there.
     pub fn senders_of(&self, block: &StoredBlock) -> Result<Arc<Vec<Address>>, NodeError> {
         self.check_receipts(block)?;
-        self.chain().ledger().senders(&block.hash)?.ok_or_else(|| NodeError::Store {
+        self.chain().reader().senders(&block.hash)?.ok_or_else(|| NodeError::Store {
             message: format!("receipts of block {} are missing from the ledger", block.hash),
         })
     }
@@ -131,16 +131,16 @@ impl Home {
     /// A canonical block by height. Below the base of a home that began in the middle of a chain,
     /// only hashes may be known.
     pub fn canonical(&self, height: Height) -> Result<Option<Arc<StoredBlock>>, NodeError> {
-        let (floor, _) = self.chain().ledger().floors();
+        let (floor, _) = self.chain().reader().floors();
         if height < floor {
             return Err(NodeError::Pruned { height, what: "blocks", floor });
         }
-        Ok(self.chain().ledger().canonical_block(height)?)
+        Ok(self.chain().reader().canonical_block(height)?)
     }
 
     /// A block of any branch by hash.
     pub fn block_by_hash(&self, hash: &B256) -> Result<Option<Arc<StoredBlock>>, NodeError> {
-        match self.chain().ledger().block(hash) {
+        match self.chain().reader().block(hash) {
             // Once its segment is removed nothing says that there was such a block: it counts as
             // unknown from the moment on at which the floor rises.
             Err(error) if error.is_pruned() => Ok(None),
@@ -218,7 +218,7 @@ impl Home {
 
     /// The state after the block with this height and hash, which must be canonical.
     pub fn state_after(&self, height: Height, hash: &B256) -> Result<StateAt, NodeError> {
-        if self.chain().ledger().canonical_hash(height)? != Some(*hash) {
+        if self.chain().reader().canonical_hash(height)? != Some(*hash) {
             return Err(NodeError::StateNotCanonical { height, hash: *hash });
         }
         Ok(self.chain().state_at(height)?)
@@ -226,7 +226,7 @@ impl Home {
 
     fn check_canonical(&self, hash: &RpcBlockHash, block: &StoredBlock) -> Result<(), NodeError> {
         let must = hash.require_canonical.unwrap_or(false);
-        let canonical = || self.chain().ledger().canonical_hash(block.block.header.number);
+        let canonical = || self.chain().reader().canonical_hash(block.block.header.number);
         if must && canonical()? != Some(block.hash) { Err(NodeError::NotCanonical) } else { Ok(()) }
     }
 

@@ -509,7 +509,7 @@ mod tests {
         let chunk = vec![0; CHUNK_BYTES];
         let written = (0..).find(|_| sender.write(&chunk).is_err());
         assert_eq!(written, Some(CHUNKS_WAITING));
-        sender.finish(Err(NodeError::Trace { message: "given up".into() }));
+        sender.finish(Err(NodeError::Trace { source: "given up".into() }));
         assert!(
             matches!(stream.next(), Err(NodeError::Trace { .. })),
             "nothing was sent: the error stands alone"

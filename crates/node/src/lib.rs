@@ -24,8 +24,8 @@ pub use hearth_littable_host as scripts;
 pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{
-    CachedAnswer, CachedTraceKey, CallBundle, Caller, Envelope, HookLink, Ready, TraceCall, TraceCallMany,
-    TraceOf, TraceRequest, TraceSubject, tracer_table,
+    CallBundle, Caller, Envelope, HookLink, NamedTrace, Ready, TraceCall, TraceCallMany, TraceOf,
+    TraceRequest, TraceSubject, tracer_table,
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;

@@ -6,6 +6,7 @@
 
 mod capsule;
 mod changes;
+mod failure;
 mod fair_queue;
 mod native;
 mod origin;
@@ -14,6 +15,7 @@ mod waits;
 
 pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
+pub use failure::{Failure, STORE_FAILED_PUBLIC};
 pub use fair_queue::FairQueue;
 pub use native::{NATIVE_FAILED, NATIVE_OUT_OF_GAS, NativeOutcome, NativeSidecar, NativeTransaction};
 pub use origin::RemoteState;

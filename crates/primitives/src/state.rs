@@ -1,7 +1,7 @@
 //! The traits through which execution reads state, so that stores, capsules and recorded cases are
 //! interchangeable.
 
-use crate::{Account, Changeset, Height};
+use crate::{Account, Changeset, Failure, Height};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use std::{error::Error, sync::Arc};
 
@@ -51,7 +51,7 @@ pub enum StateError {
     },
     /// Something that the block's capsule does not have, and that no other state here has either.
     #[error(
-        "the capsule of block {height} does not have {what}, and the state before that block is not available: {why}"
+        "the capsule of block {height} does not have {what}, and the state before that block is not available: {source}"
     )]
     OutsideCapsule {
         /// Height of the block.
@@ -59,7 +59,7 @@ pub enum StateError {
         /// The requested item.
         what: &'static str,
         /// Why there is no such state.
-        why: String,
+        source: Box<Failure>,
     },
     /// The remote node of a fork did not answer a read.
     #[error("the origin of the fork: {0}")]
@@ -109,6 +109,21 @@ impl StateError {
             | Self::Origin(_)
             | Self::Failed { .. }
             | Self::Store(_) => false,
+        }
+    }
+
+    /// Whether the message has words of a store, which may name files of this machine.
+    pub fn is_private(&self) -> bool {
+        match self {
+            Self::Damaged { .. } | Self::Database { .. } | Self::Failed { .. } | Self::Store(_) => true,
+            Self::OutsideCapsule { source, .. } => source.public().is_some(),
+            Self::NotRetained { .. }
+            | Self::Unwound { .. }
+            | Self::MissingCode(_)
+            | Self::MissingNode { .. }
+            | Self::NoTrie { .. }
+            | Self::TooFarBack { .. }
+            | Self::Origin(_) => false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod cosmos;
 mod dev;
+mod family;
 
 pub use cosmos::CosmosRequest;
 pub use dev::{DevRequest, MineRequest, ReorgTransaction};
@@ -9,6 +10,7 @@ pub use dev::{DevRequest, MineRequest, ReorgTransaction};
 use crate::reading::Reading;
 use alloy_eips::BlockId;
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use family::{Family, family_of};
 use hearth_consensus::ConsensusRequest;
 use hearth_engine::{Attributes, EngineRequest};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
@@ -408,9 +410,6 @@ pub enum Request {
     },
 }
 
-/// What the error of an operation begins with that is not known.
-const UNKNOWN: &str = "unknown variant";
-
 impl Request {
     /// Reads a request from JSON; the error names the argument.
     pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
@@ -425,19 +424,14 @@ impl Request {
         if text.starts_with(cosmos::QUERY_PREFIX) {
             return serde_json::from_slice(text).map(Self::Cosmos).map_err(wrong);
         }
-        let unknown = |error: &serde_json::Error| error.to_string().starts_with(UNKNOWN);
         match serde_json::from_slice(text) {
-            // Parsed a second time only for an unknown name, so that the many names for development
-            // tools cost other requests nothing.
-            Err(error) if unknown(&error) => match serde_json::from_slice(text).map(Self::Dev) {
-                Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Engine) {
-                    Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Cosmos) {
-                        Err(own) if unknown(&own) => Err(wrong(error)),
-                        read => read.map_err(wrong),
-                    },
-                    read => read.map_err(wrong),
-                },
-                read => read.map_err(wrong),
+            // Parsed a second time only for a name of another table, so that the many names for
+            // development tools cost other requests nothing.
+            Err(error) => match family_of(text) {
+                Some(Family::Dev) => serde_json::from_slice(text).map(Self::Dev).map_err(wrong),
+                Some(Family::Engine) => serde_json::from_slice(text).map(Self::Engine).map_err(wrong),
+                Some(Family::Cosmos) => serde_json::from_slice(text).map(Self::Cosmos).map_err(wrong),
+                None => Err(wrong(error)),
             },
             read => read.map_err(wrong),
         }

@@ -1,4 +1,5 @@
-//! callTracer: the tree of call frames, as go-ethereum renders it.
+//! callTracer: the tree of call frames, as go-ethereum renders it (eth/tracers/native/call.go:
+//! callFrame and processOutput).
 
 use crate::frame_tracer::{FrameTracer, FrameView};
 use crate::json::JsonWriter;

@@ -1,4 +1,5 @@
-//! Finds out why an instruction failed, in go-ethereum's order of checks: that it exists, the
+//! Finds out why an instruction failed, in go-ethereum's order of checks (core/vm/interpreter.go:
+//! Run): that it exists, the
 //! stack, its constant gas, the size of memory, the rest of its gas, and then its effect.
 //!
 //! revm checks in another order, and two things may be wrong at once, so revm's reason only counts

@@ -2,8 +2,10 @@
 
 use crate::duration::DurationError;
 use crate::sink::SinkClosed;
+use hearth_primitives::Failure;
 
-/// A trace configuration that does not decode. The texts are those of go-ethereum's decoder.
+/// A trace configuration that does not decode. The texts are those of Go's decoder
+/// (encoding/json/decode.go: UnmarshalTypeError.Error).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text is no JSON.
@@ -115,8 +117,17 @@ pub enum TraceError {
     #[error("tracing failed: {0}")]
     Execution(String),
     /// The block around the transaction could not be executed, or its state not be read.
-    #[error("{0}")]
-    Replay(String),
+    #[error(transparent)]
+    Replay(Failure),
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Replay(failure) => failure,
+            other => Self::open(other),
+        }
+    }
 }
 
 impl From<SinkClosed> for TraceError {

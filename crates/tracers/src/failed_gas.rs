@@ -1,5 +1,6 @@
 //! The cost that go-ethereum reports for an instruction that did not run. Its tracers receive the
-//! cost before the instruction runs, so a failed step has a cost as well.
+//! cost before the instruction runs, so a failed step has a cost as well (core/vm/gas_table.go,
+//! core/vm/operations_acl.go).
 
 use crate::classify::Failure;
 use crate::fault::Fault;
@@ -12,15 +13,43 @@ use revm::context_interface::{Cfg as _, ContextTr, JournalTr};
 use revm::inspector::JournalExt;
 use revm::primitives::hardfork::SpecId;
 
+/// A word of data that is hashed (yellow paper, G_keccak256word; EIP-1014 for CREATE2).
+const HASHED_WORD_GAS: u64 = 6;
+/// A word that is copied (yellow paper, G_copy).
+const COPIED_WORD_GAS: u64 = 3;
+/// A word of init code (EIP-3860).
+const INIT_CODE_WORD_GAS: u64 = 2;
+/// EXP with exponent zero (yellow paper, G_exp).
+const EXP_GAS: u64 = 10;
+/// A byte of EXP's exponent, before EIP-160 and since.
+const EXP_BYTE_GAS: (u64, u64) = (10, 50);
+/// A log, and each of its topics (yellow paper, G_log and G_logtopic).
+const LOG_TOPIC_GAS: u64 = 375;
+/// A byte of a log's data (yellow paper, G_logdata).
+const LOG_BYTE_GAS: u64 = 8;
+/// Access of a slot or an account that the transaction has touched (EIP-2929).
+const WARM_ACCESS_GAS: u64 = 100;
+/// A slot that becomes non-zero (yellow paper, G_sset; EIP-2200).
+const STORE_SET_GAS: u64 = 20_000;
+/// A slot whose value changes otherwise (yellow paper, G_sreset; EIP-2200).
+const STORE_RESET_GAS: u64 = 5_000;
+/// The same since EIP-2929, which charges the cold access apart.
+const WARM_STORE_RESET_GAS: u64 = 2_900;
+/// A store that changes nothing, or changes a slot again, in Istanbul (EIP-2200, EIP-1884).
+const EIP_2200_NOOP_GAS: u64 = 800;
+/// Refund for a slot that becomes zero (yellow paper, R_sclear; EIP-1283, EIP-2200).
+const STORE_CLEARED_REFUND: u64 = 15_000;
+/// The same since EIP-3529.
+const EIP_3529_CLEARED_REFUND: u64 = 4_800;
 /// Access of a slot that the transaction has not touched (EIP-2929).
 const COLD_SLOT_GAS: u64 = 2_100;
 /// A store that changes nothing, or changes a slot again, in Constantinople (EIP-1283).
 const EIP_1283_NOOP_GAS: u64 = 200;
 /// What a cold account costs on top of a warm one (EIP-2929).
 const COLD_ACCOUNT_EXTRA_GAS: u64 = 2_500;
-/// Sending value along with a call.
+/// Sending value along with a call (yellow paper, G_callvalue).
 const CALL_VALUE_GAS: u64 = 9_000;
-/// Making an account by a call or a self-destruct.
+/// Making an account by a call or a self-destruct (yellow paper, G_newaccount; EIP-150, EIP-161).
 const NEW_ACCOUNT_GAS: u64 = 25_000;
 
 /// What the step of a failed instruction says.
@@ -90,26 +119,27 @@ impl Failure {
         let memory = || self.memory_gas();
         let gas = match self.opcode {
             op::MLOAD | op::MSTORE | op::MSTORE8 | op::RETURN | op::REVERT => memory(),
-            op::KECCAK256 => memory().saturating_add(words(size).saturating_mul(6)),
+            op::KECCAK256 => memory().saturating_add(words(size).saturating_mul(HASHED_WORD_GAS)),
             op::CALLDATACOPY | op::CODECOPY | op::RETURNDATACOPY | op::MCOPY => {
-                memory().saturating_add(words(length).saturating_mul(3))
+                memory().saturating_add(words(length).saturating_mul(COPIED_WORD_GAS))
             }
             op::EXTCODECOPY => {
-                let copy = memory().saturating_add(words(extra).saturating_mul(3));
+                let copy = memory().saturating_add(words(extra).saturating_mul(COPIED_WORD_GAS));
                 copy.saturating_add(self.account_gas(context))
             }
             op::EXP => {
-                let each = if self.since(SpecId::SPURIOUS_DRAGON) { 50 } else { 10 };
-                10 + each * size.bit_len().div_ceil(8) as u64
+                let (frontier, eip_160) = EXP_BYTE_GAS;
+                let each = if self.since(SpecId::SPURIOUS_DRAGON) { eip_160 } else { frontier };
+                EXP_GAS + each * size.bit_len().div_ceil(8) as u64
             }
             op::LOG0..=op::LOG4 => {
                 let topics = u64::from(self.opcode - op::LOG0);
-                let data = size.saturating_to::<u64>().saturating_mul(8);
-                memory().saturating_add(data).saturating_add(375 * (topics + 1))
+                let data = size.saturating_to::<u64>().saturating_mul(LOG_BYTE_GAS);
+                memory().saturating_add(data).saturating_add(LOG_TOPIC_GAS * (topics + 1))
             }
             op::CREATE | op::CREATE2 => {
-                let code = if self.since(SpecId::SHANGHAI) { 2 } else { 0 };
-                let hash = if self.opcode == op::CREATE2 { 6 } else { 0 };
+                let code = if self.since(SpecId::SHANGHAI) { INIT_CODE_WORD_GAS } else { 0 };
+                let hash = if self.opcode == op::CREATE2 { HASHED_WORD_GAS } else { 0 };
                 memory().saturating_add(words(length).saturating_mul(code + hash))
             }
             op::BALANCE | op::EXTCODESIZE | op::EXTCODEHASH => self.account_gas(context),
@@ -117,7 +147,7 @@ impl Failure {
                 if self.slot_was_cold(context, contract) {
                     COLD_SLOT_GAS
                 } else {
-                    100
+                    WARM_ACCESS_GAS
                 }
             }
             op::SSTORE => return self.store_gas(context, contract),
@@ -194,23 +224,24 @@ impl Failure {
             && context.cfg().gas_params().get(GasId::sstore_static()) == EIP_1283_NOOP_GAS;
         if !self.since(SpecId::ISTANBUL) && !eip_1283 {
             return match (current.is_zero(), new.is_zero()) {
-                (true, false) => (20_000, 0),
-                (false, true) => (5_000, 15_000),
-                _ => (5_000, 0),
+                (true, false) => (STORE_SET_GAS, 0),
+                (false, true) => (STORE_RESET_GAS, STORE_CLEARED_REFUND as i64),
+                _ => (STORE_RESET_GAS, 0),
             };
         }
         let (warm, reset) = if self.since(SpecId::BERLIN) {
-            (100, 2_900)
+            (WARM_ACCESS_GAS, WARM_STORE_RESET_GAS)
         } else {
-            (if eip_1283 { EIP_1283_NOOP_GAS } else { 800 }, 5_000)
+            (if eip_1283 { EIP_1283_NOOP_GAS } else { EIP_2200_NOOP_GAS }, STORE_RESET_GAS)
         };
-        let clearing: i64 = if self.since(SpecId::LONDON) { 4_800 } else { 15_000 };
+        let clearing =
+            (if self.since(SpecId::LONDON) { EIP_3529_CLEARED_REFUND } else { STORE_CLEARED_REFUND }) as i64;
         if current == new {
             return (cold + warm, 0);
         }
         if original == current {
             return match (original.is_zero(), new.is_zero()) {
-                (true, _) => (cold + 20_000, 0),
+                (true, _) => (cold + STORE_SET_GAS, 0),
                 (false, true) => (cold + reset, clearing),
                 (false, false) => (cold + reset, 0),
             };
@@ -224,7 +255,7 @@ impl Failure {
             }
         }
         if original == new {
-            refund += (if original.is_zero() { 20_000 } else { reset }) as i64 - warm as i64;
+            refund += (if original.is_zero() { STORE_SET_GAS } else { reset }) as i64 - warm as i64;
         }
         (cold + warm, refund)
     }

@@ -1,4 +1,4 @@
-//! Why a frame failed, in go-ethereum's words.
+//! Why a frame failed, in go-ethereum's words (core/vm/errors.go).
 
 use alloy_primitives::Address;
 use revm::interpreter::InstructionResult;

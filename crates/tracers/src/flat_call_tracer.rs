@@ -92,9 +92,11 @@ impl FlatList<'_> {
         json.raw(b",\"blockNumber\":");
         json.raw(self.tx.block_number.to_string().as_bytes());
         if let Some(fault) = &frame.fault {
-            let text = fault.to_string();
             json.raw(b",\"error\":");
-            json.string(if self.config.convert_parity_errors { parity_error(&text) } else { &text });
+            match parity_error(fault).filter(|_| self.config.convert_parity_errors) {
+                Some(text) => json.string(text),
+                None => json.string(&fault.to_string()),
+            }
         }
         if frame.kind != FrameKind::SelfDestruct && frame.fault.as_ref().is_none_or(Fault::is_revert) {
             self.result(json, frame);
@@ -185,41 +187,48 @@ fn hash_or_null(json: &mut JsonWriter<'_>, hash: &[u8; 32]) {
     if *hash == [0; 32] { json.raw(b"null") } else { json.hex_bytes(hash) }
 }
 
-/// Parity's words for an error; those that it has none for stay.
-fn parity_error(text: &str) -> &str {
-    match text {
-        "contract creation code storage out of gas"
-        | "out of gas"
-        | "gas uint64 overflow"
-        | "max code size exceeded" => "Out of gas",
-        "invalid jump destination" => "Bad jump destination",
-        "execution reverted" => "Reverted",
-        "return data out of bounds" => "Out of bounds",
-        "stack limit reached 1024 (1023)" => "Out of stack",
-        "precompiled failed" | "invalid input length" => "Built-in failed",
-        _ if text.starts_with("out of gas:") => "Out of gas",
-        _ if text.starts_with("invalid opcode:") => "Bad instruction",
-        _ if text.starts_with("stack underflow") => "Stack underflow",
-        _ => text,
-    }
+/// Parity's words for an error; `None` where it has none (go-ethereum,
+/// eth/tracers/native/call_flat.go: parityErrorMapping and parityErrorMappingStartingWith).
+fn parity_error(fault: &Fault) -> Option<&'static str> {
+    Some(match fault {
+        Fault::CodeStoreOutOfGas
+        | Fault::OutOfGas
+        | Fault::GasRefused(_)
+        | Fault::GasUintOverflow
+        | Fault::MaxCodeSize => "Out of gas",
+        Fault::InvalidJump => "Bad jump destination",
+        Fault::Reverted => "Reverted",
+        Fault::ReturnDataOutOfBounds => "Out of bounds",
+        Fault::StackOverflow { len: 1024, limit: 1023 } => "Out of stack",
+        Fault::Precompile(text) if text == "precompiled failed" || text == "invalid input length" => {
+            "Built-in failed"
+        }
+        Fault::InvalidOpcode(_) => "Bad instruction",
+        Fault::StackUnderflow { .. } => "Stack underflow",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::GasRefusal;
 
     #[test]
     fn errors_in_parity_words() {
-        for (text, parity) in [
-            ("out of gas: not enough gas for reentrancy sentry", "Out of gas"),
-            ("max code size exceeded", "Out of gas"),
-            ("stack limit reached 1024 (1023)", "Out of stack"),
-            ("stack limit reached 1024 (1022)", "stack limit reached 1024 (1022)"),
-            ("invalid opcode: INVALID", "Bad instruction"),
-            ("stack underflow (0 <=> 1)", "Stack underflow"),
-            ("write protection", "write protection"),
+        let sentry = Fault::GasRefused(GasRefusal::ReentrancySentry);
+        for (fault, parity) in [
+            (sentry, Some("Out of gas")),
+            (Fault::MaxCodeSize, Some("Out of gas")),
+            (Fault::StackOverflow { len: 1024, limit: 1023 }, Some("Out of stack")),
+            (Fault::StackOverflow { len: 1024, limit: 1022 }, None),
+            (Fault::InvalidOpcode(0xfe), Some("Bad instruction")),
+            (Fault::StackUnderflow { len: 0, required: 1 }, Some("Stack underflow")),
+            (Fault::Precompile("invalid input length".into()), Some("Built-in failed")),
+            (Fault::Precompile("bad elliptic curve point".into()), None),
+            (Fault::WriteProtection, None),
         ] {
-            assert_eq!(parity_error(text), parity);
+            assert_eq!(parity_error(&fault), parity, "{fault}");
         }
     }
 }

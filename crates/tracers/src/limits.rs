@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Default time for the trace of one transaction, as in go-ethereum.
+/// Default time for the trace of one transaction, as in go-ethereum (eth/tracers/api.go:
+/// defaultTraceTimeout).
 pub const DEFAULT_TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Default time for a whole call, including the time in which it waits for its reader.

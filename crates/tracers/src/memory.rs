@@ -1,4 +1,5 @@
-//! Copies of memory as go-ethereum's tracers take them: before the instruction has expanded it.
+//! Copies of memory as go-ethereum's tracers take them: before the instruction has expanded it
+//! (eth/tracers/internal/util.go: GetMemoryCopyPadded).
 
 use alloy_primitives::U256;
 

@@ -1,4 +1,5 @@
-//! Names and stack effects of opcodes, as go-ethereum has them.
+//! Names and stack effects of opcodes, as go-ethereum has them (core/vm/opcodes.go: opCodeToString;
+//! core/vm/jump_table.go).
 
 use revm::bytecode::opcode::{self as op, OpCode};
 use revm::primitives::hardfork::SpecId;
@@ -92,7 +93,8 @@ pub(crate) fn is_active(opcode: u8, spec: SpecId) -> bool {
     spec.is_enabled_in(since)
 }
 
-/// Gas that go-ethereum takes before it looks at memory, whatever the instruction's operands are.
+/// Gas that go-ethereum takes before it looks at memory, whatever the instruction's operands are
+/// (core/vm/jump_table.go: operation.constantGas; core/vm/eips.go for what a fork changes).
 pub(crate) fn constant_gas(opcode: u8, spec: SpecId) -> u64 {
     let by_fork = |frontier, tangerine, istanbul, berlin| match spec {
         s if s.is_enabled_in(SpecId::BERLIN) => berlin,

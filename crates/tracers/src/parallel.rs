@@ -234,7 +234,7 @@ pub(crate) fn together(
         for thread in threads {
             let ended = thread
                 .join()
-                .unwrap_or_else(|_| Err(TraceError::Replay("a thread of the trace panicked".to_owned())));
+                .unwrap_or_else(|_| Err(TraceError::Replay("a thread of the trace panicked".into())));
             outcome = outcome.and(ended);
         }
         outcome

@@ -1,4 +1,5 @@
-//! The errors that go-ethereum reports when a precompiled contract rejects its input.
+//! The errors that go-ethereum reports when a precompiled contract rejects its input
+//! (core/vm/contracts.go: the method Run of each contract).
 //!
 //! revm only reports that it did. The input is checked again here, in go-ethereum's order; the
 //! precompiled contracts themselves check whether a point lies on its curve or in its subgroup. The

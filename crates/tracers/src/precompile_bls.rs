@@ -1,4 +1,5 @@
-//! Refusals of the BLS12-381 contracts (EIP-2537), in go-ethereum's order of checks.
+//! Refusals of the BLS12-381 contracts (EIP-2537), in go-ethereum's order of checks
+//! (core/vm/contracts.go: bls12381G1Add and those after it).
 
 use crate::precompile::{INVALID_FIELD_ELEMENT, INVALID_LENGTH, Text, refuses};
 use alloy_primitives::{Address, hex};

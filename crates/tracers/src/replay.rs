@@ -12,7 +12,7 @@ use hearth_evm::{
     BlockEnvironment, BlockExecutor, ChainSpec, EvmContext, ExecuteError, TxStatus, recover_senders,
 };
 use hearth_primitives::{
-    Block, BlockHashes, CapsuleState, NativeSidecar, StateReader, TraceCapsule, Transaction,
+    Block, BlockHashes, CapsuleState, Failure, NativeSidecar, StateReader, TraceCapsule, Transaction,
 };
 use revm::Inspector;
 use std::borrow::Cow;
@@ -148,12 +148,12 @@ impl<'a> BlockReplay<'a> {
     /// Gets behind the next transaction without anybody watching it.
     fn pass(&mut self, should_stop: &dyn Fn() -> bool) -> Result<(), TraceError> {
         let (tx, sender) = self.current()?;
-        let failed = |index: usize, error: &dyn std::fmt::Display| {
-            TraceError::Replay(format!("transaction {index} ({}): {error}", tx.tx_hash()))
+        let failed = |index: usize, failure: Failure| {
+            TraceError::Replay(failure.within(format_args!("transaction {index} ({}): ", tx.tx_hash())))
         };
         if let Some(capsule) = self.capsule {
             let applied = self.executor.apply_capsule(capsule, self.next + 1);
-            return applied.map_err(|error| failed(self.next, &error));
+            return applied.map_err(|error| failed(self.next, error.into()));
         }
         let outcome = if tx.gas_limit() > UNWATCHED_GAS {
             let mut stop = CancelInspector::new(should_stop);
@@ -165,7 +165,7 @@ impl<'a> BlockReplay<'a> {
         } else {
             self.executor.transact(tx, sender)
         };
-        outcome.map(drop).map_err(|error| failed(self.next, &error))
+        outcome.map(drop).map_err(|error| failed(self.next, error.into()))
     }
 
     fn current(&self) -> Result<(&'a Transaction, Address), TraceError> {
@@ -186,10 +186,9 @@ impl Replay for BlockReplay<'_> {
 
     fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError> {
         if index < self.next {
-            return Err(TraceError::Replay(format!(
-                "transaction {index} was requested after transaction {}",
-                self.next - 1
-            )));
+            return Err(TraceError::Replay(
+                format!("transaction {index} was requested after transaction {}", self.next - 1).into(),
+            ));
         }
         while self.next < index {
             if should_stop() {
@@ -223,7 +222,7 @@ impl Replay for BlockReplay<'_> {
         let outcome =
             self.executor.transact_inspected(tx, sender, inspector).map_err(|error| match error {
                 ExecuteError::Invalid(error) => TraceError::Execution(error.to_string()),
-                ExecuteError::State(error) => TraceError::Replay(error.to_string()),
+                ExecuteError::State(error) => TraceError::Replay(error.into()),
             })?;
         self.next += 1;
         let writes = self.executor.writes().last().ok_or_else(|| replay_error("no write set"))?;
@@ -243,6 +242,6 @@ impl Replay for BlockReplay<'_> {
     }
 }
 
-fn replay_error(error: impl std::fmt::Display) -> TraceError {
-    TraceError::Replay(error.to_string())
+fn replay_error(error: impl Into<Failure>) -> TraceError {
+    TraceError::Replay(error.into())
 }

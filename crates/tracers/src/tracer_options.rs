@@ -1,4 +1,5 @@
-//! `tracerConfig` of the native tracers, read as go-ethereum reads it.
+//! `tracerConfig` of the native tracers, read as go-ethereum reads it (the `Config` types of
+//! eth/tracers/native).
 
 use crate::call_tracer::CallTracerConfig;
 use crate::config::TraceConfig;
@@ -18,7 +19,8 @@ pub const MAX_MUX_TRACERS: usize = 32;
 /// Most muxTracers within each other.
 pub const MAX_MUX_DEPTH: usize = 4;
 
-/// `tracerConfig` of a tracer without options: anything is accepted, as go-ethereum does.
+/// `tracerConfig` of a tracer without options: anything is accepted, as by
+/// go-ethereum (eth/tracers/native/4byte.go: newFourByteTracer).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoOptions;
 

@@ -12,8 +12,8 @@ mod targets;
 use crate::TraceRequest;
 use alloy_primitives::B256;
 pub(crate) use derived::derived;
-use eligible::eligible;
-pub use eligible::{CachedTraceKey, TraceOf};
+pub use eligible::{CachedTraceKey, NamedTrace, TraceOf};
+use eligible::{eligible, tracer_of};
 pub(crate) use frames::BakedFrames;
 use hearth_bake::{AnswerBytes, BakeError, BakedBlock, BakedTracer, BlockKey, Found, Part, TraceDb};
 use hearth_chain::Chain;
@@ -57,32 +57,6 @@ pub struct CachedAnswer {
     pieces: Vec<AnswerBytes>,
     /// Height of its block.
     pub height: Height,
-    /// Whether that is further below the head than traces may look back.
-    pub historical: bool,
-}
-
-impl CachedAnswer {
-    /// Its bytes.
-    pub fn len(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.len()).sum()
-    }
-
-    /// Whether its block is further below the head than traces may look back.
-    pub fn is_historical(&self) -> bool {
-        self.historical
-    }
-
-    /// Whether it has none; no JSON does.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Writes as much of it as there is room for.
-    pub fn copy_to(&self, mut into: &mut [u8]) {
-        for piece in &self.pieces {
-            into = put(into, piece);
-        }
-    }
 }
 
 /// An answer that is ready: how long it is with what stands around it, and what it is.
@@ -116,12 +90,24 @@ impl Baked {
 
     /// What of the cache could answer a request.
     pub fn ask(&self, request: &TraceRequest) -> Option<CachedTraceKey> {
-        let first = match self.chain.base() {
+        let (target, tracer) = eligible(request, self.options, self.first())?;
+        Some(CachedTraceKey { target, tracer })
+    }
+
+    /// What of the cache could answer a request by its texts.
+    pub fn named(&self, trace: &NamedTrace<'_>) -> Option<CachedTraceKey> {
+        match tracer_of(trace.config) {
+            Some(tracer) => Some(CachedTraceKey { target: trace.target(self.first())?, tracer }),
+            None => self.ask(&trace.request()?),
+        }
+    }
+
+    /// Height of the chain's first block.
+    fn first(&self) -> Height {
+        match self.chain.base() {
             0 => 0,
             base => base + 1,
-        };
-        let (target, tracer) = eligible(request, self.options, first)?;
-        Some(CachedTraceKey { target, tracer })
+        }
     }
 
     /// The answer if all of it is in memory; never reads the disk. Also `None` for an answer in
@@ -137,7 +123,7 @@ impl Baked {
         }
         let pieces = block.hot(place.part)?;
         self.db.count(CacheResult::Hot);
-        Some(CachedAnswer { pieces, height: place.key.number, historical: false })
+        Some(CachedAnswer { pieces, height: place.key.number })
     }
 
     /// Writes the answer with its envelope if its bytes are in the memory of this process or of the
@@ -279,7 +265,7 @@ fn feed(
         return Ok(Ok(Feed { packed_bytes: Some(bytes), ..feed }));
     }
     match block.part(part)? {
-        Found::Failed(message) => Ok(Err(NodeError::Trace { message })),
+        Found::Failed(message) => Ok(Err(NodeError::Trace { source: message.into() })),
         Found::Bytes(mut answer) => fill(&block, part, answer.left(), move || answer.read()).map(Ok),
     }
 }

@@ -5,7 +5,8 @@ use crate::{
     shared_traces::SharedTraces,
 };
 use alloy_primitives::B256;
-use hearth_ledger::{Ledger, LedgerError};
+use hearth_chain::ChainReader;
+use hearth_ledger::LedgerError;
 use hearth_metrics::{CapsuleMetrics, Registry};
 use hearth_primitives::TraceCapsule;
 use parking_lot::{Condvar, Mutex};
@@ -119,8 +120,12 @@ impl Capsules {
     /// same capsule.
     ///
     /// # Errors
-    /// Those of [`Ledger::capsule`].
-    pub fn get(&self, ledger: &Ledger, hash: &B256) -> Result<Option<Arc<TraceCapsule>>, LedgerError> {
+    /// Those of [`ChainReader::capsule`].
+    pub fn get(
+        &self,
+        reader: ChainReader<'_>,
+        hash: &B256,
+    ) -> Result<Option<Arc<TraceCapsule>>, LedgerError> {
         let mut state = self.state.lock();
         loop {
             if let Some(capsule) = state.get(hash) {
@@ -133,7 +138,7 @@ impl Capsules {
         }
         drop(state);
         let _loading = LoadGuard { capsules: self, hash };
-        let capsule = ledger.capsule(hash)?.map(Arc::new);
+        let capsule = reader.capsule(hash)?.map(Arc::new);
         if let Some(capsule) = &capsule {
             self.state.lock().put(*hash, capsule);
         }

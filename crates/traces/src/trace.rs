@@ -67,7 +67,7 @@ impl Traces {
             TraceSubject::Filter(asked) => filter::filter(self, asked, plan, &limits, &mut sender),
             TraceSubject::CallMany(calls) => trace_call::many(self, calls, plan, &limits, &mut sender),
             TraceSubject::Transaction(hash) => {
-                let found = home.chain().ledger().transaction(hash)?;
+                let found = home.chain().reader().transaction(hash)?;
                 let Some((block, index)) = found else {
                     return unknown(plan, no_transaction(home, hash), &mut sender);
                 };
@@ -164,14 +164,14 @@ impl Traces {
         }
         let (height, parent_hash) = (block.header.number, block.header.parent_hash);
         self.home().mark_height(height, sender);
-        let canonical = self.home().chain().ledger().canonical_hash(height - 1)? == Some(parent_hash);
+        let canonical = self.home().chain().reader().canonical_hash(height - 1)? == Some(parent_hash);
         if !canonical && self.home().block_by_hash(&parent_hash)?.is_none() {
             return Err(NodeError::ParentNotFound { hash: parent_hash });
         }
         let spec = self.home().chain().spec();
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let senders = recover_senders(spec, &environment, &block.body.transactions)
-            .map_err(|error| NodeError::Execution { height, reason: error.to_string() })?;
+            .map_err(|error| NodeError::Execution { height, source: error.into() })?;
         // The header is known with another body: data stored under its hash does not belong to this
         // block.
         let hash = if known.is_some() { B256::ZERO } else { hash };
@@ -289,7 +289,7 @@ fn write(sender: &mut ByteSender, bytes: &[u8]) -> Result<(), NodeError> {
 
 /// The error of a trace of a transaction that no block has.
 pub fn no_transaction(home: &Home, hash: &B256) -> NodeError {
-    match home.chain().ledger().native_place(hash) {
+    match home.chain().reader().native_place(hash) {
         Ok(Some(_)) => NodeError::NativeTransaction { hash: *hash },
         Ok(None) => NodeError::TransactionNotFound,
         Err(error) => error.into(),
@@ -312,6 +312,6 @@ pub fn trace_error(error: TraceError) -> NodeError {
             NodeError::Unsupported { message: error.to_string() }
         }
         TraceError::Cancelled => NodeError::Cancelled,
-        other => NodeError::Trace { message: other.to_string() },
+        other => NodeError::Trace { source: other.into() },
     }
 }

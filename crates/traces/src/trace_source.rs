@@ -85,19 +85,20 @@ impl<'a> Source<'a> {
         transactions: impl Iterator<Item = (&'a Transaction, Address)>,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<(), TraceError> {
-        let failed = |error: &dyn std::fmt::Display| TraceError::Replay(error.to_string());
         if let Some(capsule) = self.capsule.map(|start| start.capsule()) {
             let mut steps = 0..=index;
             return steps
                 .try_for_each(|step| executor.apply_capsule(capsule, step))
-                .map_err(|error| failed(&error));
+                .map_err(|error| TraceError::Replay(error.into()));
         }
-        executor.begin_with_sidecar(self.sidecar.clone()).map_err(|error| failed(&error))?;
+        executor
+            .begin_with_sidecar(self.sidecar.clone())
+            .map_err(|error| TraceError::Replay(error.into()))?;
         for (tx, sender) in transactions.take(index) {
             if should_stop() {
                 return Err(TraceError::Cancelled);
             }
-            executor.transact(tx, sender).map_err(|error| failed(&error))?;
+            executor.transact(tx, sender).map_err(|error| TraceError::Replay(error.into()))?;
         }
         Ok(())
     }
@@ -111,7 +112,7 @@ impl<'a> Source<'a> {
 /// The error of a trace, with failures of the block's execution apart from the others.
 pub fn replay_error(header: &Header, error: TraceError) -> NodeError {
     match error {
-        TraceError::Replay(reason) => NodeError::Execution { height: header.number, reason },
+        TraceError::Replay(source) => NodeError::Execution { height: header.number, source },
         other => trace_error(other),
     }
 }
@@ -127,7 +128,7 @@ struct LazyParentState<'a> {
 
 impl<'a> LazyParentState<'a> {
     fn new(home: &'a Home, header: &'a Header, reach: LookbackPolicy) -> Self {
-        Self { home, header, reach, codes: home.chain().kv().latest(), state: OnceLock::new() }
+        Self { home, header, reach, codes: home.chain().reader().latest(), state: OnceLock::new() }
     }
 
     /// The refusal of the guard, if it refused.
@@ -146,8 +147,8 @@ impl<'a> LazyParentState<'a> {
         match self.state.get_or_init(find) {
             Ok(state) => Ok(&**state),
             Err(error) => {
-                let why = error.to_string();
-                Err(StateError::OutsideCapsule { height: self.header.number, what, why })
+                let source = Box::new(error.clone().into());
+                Err(StateError::OutsideCapsule { height: self.header.number, what, source })
             }
         }
     }
@@ -176,7 +177,7 @@ impl BlockHashes for LazyParentState<'_> {
     fn block_hash(&self, number: Height) -> Result<B256, StateError> {
         // The ledger knows the canonical chain, as does the state.
         self.state("a block hash")?;
-        self.home.chain().ledger().block_hash(number)
+        self.home.chain().reader().hashes().block_hash(number)
     }
 }
 
@@ -216,7 +217,7 @@ impl Traces {
         let (chain, height) = (self.home().chain(), header.number);
         let mut damaged = false;
         if setting != TraceSource::History {
-            match self.capsules().get(chain.ledger(), &hash) {
+            match self.capsules().get(chain.reader(), &hash) {
                 Ok(Some(capsule)) => return self.with_capsule(header, &capsule, reach, run),
                 Ok(None) if setting == TraceSource::Capsule => {
                     return Err(NodeError::NoCapsule { height, hash });
@@ -234,7 +235,7 @@ impl Traces {
         self.home().check_lookback(height, reach)?;
         let state = self.home().replay_state(header)?;
         let sidecar = chain.sidecar(&hash).map_err(|error| chain_error(&self.home().config().home, error))?;
-        let hashes = chain.ledger().as_ref();
+        let hashes = chain.reader().hashes();
         let done = run(Source { state: &*state, hashes, capsule: None, sidecar: &sidecar });
         if damaged && done.is_ok() {
             // The answer does not depend on the capsule: if it cannot be made now, the next trace

@@ -68,7 +68,7 @@ impl Traces {
 
     /// Bytes that the caches of home and traces keep.
     pub fn kept(&self) -> Kept {
-        let [blocks, receipts, senders, of_ledger] = self.home.chain().ledger().kept_bytes();
+        let [blocks, receipts, senders, of_ledger] = self.home.chain().cached_bytes();
         let (capsules, new_capsules) = self.capsules.bytes();
         let (traces, of_traces) = self.db.as_ref().map_or((0, 0), |db| (db.hot_bytes(), db.index_bytes()));
         let (key_indexes, step_indexes) = (of_ledger + of_traces, self.step_indexes.bytes());
@@ -82,8 +82,7 @@ impl Traces {
         if let Some(db) = &self.db {
             db.set_cache_fraction(self.home.config().bake.hot_bytes / whole * part, part, whole);
         }
-        self.home.chain().ledger().set_cache_fraction(part, whole);
-        self.home.chain().kv().set_cache_fraction(part, whole);
+        self.home.chain().set_cache_fraction(part, whole);
         if part < whole {
             hearth_evm::forget_code();
         }

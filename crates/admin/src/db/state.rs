@@ -128,13 +128,13 @@ impl<'a> State<'a> {
     /// Removes the address index and builds it again of the trace capsules.
     pub fn reindex(&self) -> Result<Value, JobError> {
         let chain = Chain::open(self.home(), &self.job.chain_options()).map_err(job_error)?;
-        let rebuilt = chain.ledger().rebuild_address_index(&mut |IndexProgress { done, total }| {
+        let rebuilt = chain.rebuild_address_index(&mut |IndexProgress { done, total }| {
             self.control.report(JobProgress { done, total, ..JobProgress::default() });
             self.control.check().is_ok()
         });
-        let (first, of) = (chain.ledger().first_indexed(), chain.head());
+        let (first, of) = (chain.reader().first_indexed(), chain.head());
         chain.close().map_err(job_error)?;
-        let RebuiltIndex { pages, unknown } = rebuilt.map_err(ledger_error)?.ok_or(JobError::Cancelled)?;
+        let RebuiltIndex { pages, unknown } = rebuilt.map_err(job_error)?.ok_or(JobError::Cancelled)?;
         let first = first.map_err(ledger_error)?;
         Ok(json!({ "pages": pages, "unknown": unknown, "first": first, "head": head(of) }))
     }

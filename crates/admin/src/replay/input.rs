@@ -86,7 +86,7 @@ impl Input {
             Self::Block(input) => {
                 let BlockInput { spec, case, block, senders, state } = input.as_ref();
                 BlockReplay::new(spec, block, Some(senders), state, case).map_err(|error| {
-                    NodeError::Execution { height: block.header.number, reason: error.to_string() }
+                    NodeError::Execution { height: block.header.number, source: error.into() }
                 })
             }
         }

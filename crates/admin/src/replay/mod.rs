@@ -93,7 +93,7 @@ impl Replay {
             if cancel.is_cancelled() {
                 return Ok(());
             }
-            failed.get_or_insert(NodeError::Trace { message: format!("{}: {error}", path.display()) });
+            failed.get_or_insert(NodeError::Trace { source: format!("{}: {error}", path.display()).into() });
         }
         failed.map_or(Ok(()), |error| {
             sender.flush();

@@ -3,6 +3,7 @@
 use hearth_home::NodeError;
 use hearth_home::ScriptsConfig;
 use hearth_metrics::Registry;
+use hearth_primitives::Failure;
 use hearth_sandbox::{Layers, Options, Pool, Program};
 use hearth_tracers::{Cancel, Limits, TracePlan};
 use hearth_traces::{ScriptNeed, lease_for, not_available};
@@ -36,7 +37,7 @@ impl Scripts {
             warm_up: None,
         };
         let pool = Pool::new(options, &Registry::new())
-            .map_err(|error| NodeError::Trace { message: error.to_string() })?;
+            .map_err(|error| NodeError::Trace { source: Failure::open(error) })?;
         Ok(Self(Some((Arc::new(pool), need))))
     }
 

@@ -8,7 +8,7 @@ use crate::{
     outcome::invalid,
     overlay::{BlockState, ReadError},
     spec::{ChainSpec, Fork},
-    tx_check::{BLOB_HASH_VERSION, MAX_TX_BLOBS},
+    tx_check::check_blob_hashes,
     tx_error::TxError,
     watch::{LimitInspector, RunLimits},
 };
@@ -346,15 +346,7 @@ fn check_fields(message: &Message, env: &BlockEnvironment, fees: Fees) -> Result
         if message.to.is_none() {
             return Err(TxError::BlobCreate);
         }
-        if hashes.is_empty() {
-            return Err(TxError::MissingBlobHashes);
-        }
-        if env.fork >= Fork::Osaka && hashes.len() > MAX_TX_BLOBS {
-            return Err(TxError::TooManyBlobs);
-        }
-        if let Some(index) = hashes.iter().position(|hash| hash[0] != BLOB_HASH_VERSION) {
-            return Err(TxError::BlobHashVersion { index });
-        }
+        check_blob_hashes(hashes, env.fork)?;
         let cap = message.blob_fee_cap.unwrap_or_default();
         let base_fee = U256::from(env.blob_base_fee.unwrap_or(0));
         if (due || !cap.is_zero()) && cap < base_fee {

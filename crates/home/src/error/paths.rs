@@ -6,10 +6,12 @@ use alloy_primitives::B256;
 use hearth_bake::BakeError;
 use hearth_chain::ChainError;
 use hearth_disk::{Holder, LockError};
+use hearth_evm::{BlockError, CallError, ExecuteError, SimulateError};
 use hearth_flatkv::FlatKvError;
 use hearth_ledger::LedgerError;
 use hearth_littable::LittError;
-use hearth_primitives::StateError;
+use hearth_primitives::{Failure, StateError};
+use hearth_tracers::TraceError;
 use std::{io, path::PathBuf, sync::Arc};
 
 /// A folder that must stay secret. Its name has a space, as names of folders may.
@@ -90,7 +92,11 @@ fn of_state() -> Vec<StateError> {
         StateError::MissingNode { hash: B256::ZERO },
         StateError::NoTrie { why: "the data directory has a part of a state" },
         StateError::TooFarBack { height: 1, limit: 2 },
-        StateError::OutsideCapsule { height: 1, what: "an account", why: format!("state store: {}", text()) },
+        StateError::OutsideCapsule {
+            height: 1,
+            what: "an account",
+            source: Box::new(Failure::private(source())),
+        },
         StateError::Origin("no answer".into()),
         StateError::Damaged { what: "account" },
         StateError::Database { damaged: true, source: Arc::new(io::Error::other(text())) },
@@ -202,10 +208,15 @@ fn all() -> Vec<NodeError> {
     all.extend(of_bake().into_iter().map(NodeError::store_failed));
     for error in of_state() {
         // What executes or traces a block says what the state said.
-        all.push(NodeError::Execution { height: 7, reason: error.to_string() });
-        all.push(NodeError::Trace { message: error.to_string() });
-        all.push(NodeError::Unsupported { message: error.to_string() });
-        all.push(NodeError::ExecutionFailed { message: error.to_string() });
+        let failure = Failure::from(error.clone());
+        all.push(NodeError::Execution { height: 7, source: failure.clone() });
+        all.push(NodeError::Trace { source: failure.clone().within("transaction 1: ") });
+        all.push(NodeError::ExecutionFailed { source: failure });
+        all.push(NodeError::ExecutionFailed { source: BlockError::State(error.clone()).into() });
+        all.push(NodeError::Trace {
+            source: TraceError::Replay(ExecuteError::State(error.clone()).into()).into(),
+        });
+        all.push(NodeError::from(SimulateError::Call(CallError::State(error))));
     }
     all.push(NodeError::HomeDamaged { home: home.clone(), reason: text(), repairable: true });
     all.push(NodeError::HomeInUse { home: home.clone(), holder: None });
@@ -249,5 +260,5 @@ fn what_has_no_path_is_told_as_it_is() {
     let error = NodeError::from(StateError::Unwound { height: 7 });
     assert_eq!(error.public(), None);
     let error = NodeError::Internal { message: "a job panicked".into() };
-    assert_eq!(error.public(), None);
+    assert_eq!(error.public().as_deref(), Some("internal error: the log of this node says more"));
 }

@@ -73,7 +73,7 @@ type CachedPending = (B256, (u64, u64), Arc<PendingBlock>);
 impl Home {
     /// The pending block; `None` on a partial state, on which no block can be made.
     pub fn pending(&self) -> Result<Option<Arc<PendingBlock>>, NodeError> {
-        if !self.chain().kv().has_roots() {
+        if !self.chain().reader().has_roots() {
             return Ok(None);
         }
         // Under the lock, so that concurrent callers wait for one block instead of making one each.
@@ -113,7 +113,7 @@ impl Home {
         let base_fee = header.base_fee_per_gas.unwrap_or(0);
         let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
         let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
-        let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
+        let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?;
         let state = OverlaidState::new(state, [&draft.output.changes]);
         Ok(PendingBlock { draft, parent, state, block: Mutex::default() })
     }

@@ -10,8 +10,7 @@ use hearth_home::{
 };
 use hearth_tracers::Cancel;
 use hearth_traces::{
-    CachedAnswer, CachedTraceKey, Caller, Envelope, HookLink, Ready, ScriptNeed, TraceRequest, Traces,
-    hook_link,
+    Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, TraceRequest, Traces, hook_link,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -20,22 +19,13 @@ use std::sync::Arc;
 const HOOKED_TRACES_MAX: usize = 64;
 
 impl Node {
-    /// The answer to a trace if all of it is in the memory of the trace cache and it is not wanted
-    /// in gzip. Never reads the disk and never waits.
-    pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
-        let opened = self.opened().ok()?;
-        let baked = opened.traces.baked()?;
-        let mut answer = baked.hot(&baked.ask(request)?, envelope)?;
-        answer.historical = opened.home.is_historical(answer.height);
-        Some(answer)
-    }
-
     /// Writes the answer to a trace, with its envelope, if it is baked and its bytes are in the
     /// memory of this process or of the system; never waits. Writes nothing if the buffer is too
     /// small. `None` if the answer is not ready.
-    pub fn ready(&self, ask: &CachedTraceKey, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
+    pub fn ready(&self, trace: &NamedTrace<'_>, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
         let opened = self.opened().ok()?;
-        let (height, ready) = opened.traces.baked()?.write_ready(ask, envelope, into)?;
+        let baked = opened.traces.baked()?;
+        let (height, ready) = baked.write_ready(&baked.named(trace)?, envelope, into)?;
         Some(Ready { historical: opened.home.is_historical(height), ..ready })
     }
 

@@ -12,8 +12,7 @@ use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_metrics::Registry;
 use hearth_node::{
-    BakeConfig, CachedTraceKey, Caller, Envelope, Mode, Node, NodeError, TraceOf, TraceRequest,
-    TraceSourceKind,
+    BakeConfig, Caller, Envelope, Mode, NamedTrace, Node, NodeError, TraceOf, TraceRequest, TraceSourceKind,
     jobs::{Job, JobControl},
 };
 use hearth_tracers::{ElementSink, Sink};
@@ -196,13 +195,14 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
 /// the bytes written.
 fn ready(
     node: &Arc<Node>,
-    ask: &CachedTraceKey,
+    (of, named, tracer): (TraceOf, &str, &str),
     over_bytes: u64,
     room: usize,
 ) -> Option<(usize, bool, Vec<u8>)> {
     let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
     let mut into = vec![0; room];
-    let ready = node.ready(ask, &envelope, &mut into)?;
+    let config = json!({ "tracer": tracer }).to_string();
+    let ready = node.ready(&NamedTrace { of, named, config: &config }, &envelope, &mut into)?;
     into.truncate(ready.bytes);
     Some((ready.bytes, ready.packed, into))
 }
@@ -211,10 +211,9 @@ fn ready(
 fn what_is_ready_is_what_would_come() {
     let (home, sent) = dev_home(3);
     bake(home.path(), |_| {});
-    let ask = |of, named: &str, tracer| CachedTraceKey::named(of, named, tracer).expect("a good name");
     for hot_bytes in [0, 64 << 20] {
         let node = open(home.path(), |bake| bake.hot_bytes = hot_bytes);
-        let hash = node.chain().expect("open").ledger().canonical_hash(2).expect("reads").expect("there");
+        let hash = node.chain().expect("open").reader().canonical_hash(2).expect("reads").expect("there");
         for tracer in TRACERS {
             let config = json!({ "tracer": tracer });
             for (of, op, args, named) in [
@@ -237,15 +236,15 @@ fn what_is_ready_is_what_would_come() {
                     &*sent[1],
                 ),
             ] {
-                let wanted = ask(of, named, tracer);
+                let wanted = (of, named, tracer);
                 // Where it lies is looked up by the first request of the other way.
                 let (want, ..) = traced(&node, op, &args, None).expect("baked");
                 let want = [HEAD.as_bytes(), &want, b"}"].concat();
-                let plain = ready(&node, &wanted, u64::MAX, 1 << 20).expect("it is ready");
+                let plain = ready(&node, wanted, u64::MAX, 1 << 20).expect("it is ready");
                 assert_eq!(plain, (want.len(), false, want.clone()), "{op} {tracer}");
-                assert_eq!(ready(&node, &wanted, want.len() as u64, 1 << 20), Some(plain));
+                assert_eq!(ready(&node, wanted, want.len() as u64, 1 << 20), Some(plain));
                 let (bytes, packed, short) =
-                    ready(&node, &wanted, u64::MAX, want.len() - 1).expect("it is ready");
+                    ready(&node, wanted, u64::MAX, want.len() - 1).expect("it is ready");
                 assert_eq!((bytes, packed), (want.len(), false));
                 assert!(
                     short.iter().all(|byte| *byte == 0),
@@ -253,13 +252,13 @@ fn what_is_ready_is_what_would_come() {
                 );
                 // A small result of one transaction has no piece of its own.
                 let (bytes, packed, member) =
-                    ready(&node, &wanted, want.len() as u64 - 1, 1 << 20).expect("it is ready");
+                    ready(&node, wanted, want.len() as u64 - 1, 1 << 20).expect("it is ready");
                 assert_eq!((bytes, packed), (member.len(), of != TraceOf::Transaction), "{op} {tracer}");
                 if packed {
                     let mut raw = Vec::new();
                     GzDecoder::new(&member[..]).read_to_end(&mut raw).expect("one gzip member");
                     assert!(raw == want, "{op} {tracer}");
-                    let too_small = ready(&node, &wanted, 0, bytes - 1);
+                    let too_small = ready(&node, wanted, 0, bytes - 1);
                     assert_eq!(too_small, Some((bytes, true, vec![0; bytes - 1])));
                 }
             }
@@ -269,19 +268,11 @@ fn what_is_ready_is_what_would_come() {
         assert_eq!(before[2..], [0, 0]);
         // Unknown blocks cannot be located.
         for named in ["0x3", "0x99"] {
-            assert_eq!(
-                ready(&node, &ask(TraceOf::BlockByNumber, named, "callTracer"), u64::MAX, 1 << 20),
-                None
-            );
+            assert_eq!(ready(&node, (TraceOf::BlockByNumber, named, "callTracer"), u64::MAX, 1 << 20), None);
         }
-        assert!(
-            ready(&node, &ask(TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20).is_some()
-        );
+        assert!(ready(&node, (TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20).is_some());
         node.close().expect("closes");
-        assert_eq!(
-            ready(&node, &ask(TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20),
-            None
-        );
+        assert_eq!(ready(&node, (TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20), None);
     }
 }
 
@@ -293,7 +284,7 @@ fn damaged_home(height: u64) -> (tempfile::TempDir, Vec<String>) {
     let files = std::fs::read_dir(&dir).expect("there").map(|file| file.expect("reads").path());
     let segment = files.max_by_key(|file| file.metadata().expect("there").len()).expect("there");
     let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
-    let hash = node.chain().expect("open").ledger().canonical_hash(height).expect("reads").expect("there");
+    let hash = node.chain().expect("open").reader().canonical_hash(height).expect("reads").expect("there");
     node.close().expect("closes");
     drop(node);
     let mut bytes = std::fs::read(&segment).expect("reads");
@@ -322,9 +313,9 @@ fn a_damaged_row_is_counted_once_by_its_reader() {
     let (home, _) = damaged_home(2);
     let node = open(home.path(), |_| {});
     let counted = || ["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result));
-    let latest = CachedTraceKey::named(TraceOf::BlockByNumber, "latest", "callTracer").expect("a good name");
+    let latest = (TraceOf::BlockByNumber, "latest", "callTracer");
     for _ in 0..2 {
-        assert_eq!(ready(&node, &latest, u64::MAX, 1 << 20), None);
+        assert_eq!(ready(&node, latest, u64::MAX, 1 << 20), None);
         assert_eq!(counted(), [0, 0, 0, 0]);
     }
     let args = json!({ "block": "latest", "config": { "tracer": "callTracer" } });

@@ -198,8 +198,8 @@ fn another_home_verifies_every_block() {
     let genesis = dev_genesis(&options).expect("a valid phrase");
     let chain = Chain::create(other.path(), &genesis, &ChainOptions::default()).expect("a new home");
     for n in 1..=5 {
-        let hash = node.chain().expect("open").ledger().canonical_hash(n).expect("reads").expect("there");
-        let block = node.chain().expect("open").ledger().block(&hash).expect("reads").expect("there");
+        let hash = node.chain().expect("open").reader().canonical_hash(n).expect("reads").expect("there");
+        let block = node.chain().expect("open").reader().block(&hash).expect("reads").expect("there");
         chain.insert_block(block.block.clone()).expect("every field and root verifies");
     }
     assert_eq!(chain.head(), node.chain().expect("open").head());

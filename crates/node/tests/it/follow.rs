@@ -119,7 +119,7 @@ fn a_walk_between_branches_is_reported_block_by_block() {
     }
     assert!(added > ROUNDS / 2 && removed > ROUNDS / 8, "{added} joined and {removed} left");
     let canonical: Vec<Value> = (at_start.height..=chain.head().height)
-        .map(|height| json!(chain.ledger().canonical_hash(height).expect("reads").expect("there")))
+        .map(|height| json!(chain.reader().canonical_hash(height).expect("reads").expect("there")))
         .collect();
     assert_eq!(stack, canonical);
     let found = ask(&node, "getLogs", json!({ "filter": { "fromBlock": "0x1" } })).expect("answers");

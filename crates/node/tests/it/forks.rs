@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 fn hashes(node: &std::sync::Arc<Node>, last: u64) -> Vec<B256> {
     let chain = node.chain().expect("open");
-    (0..=last).map(|n| chain.ledger().canonical_hash(n).expect("reads").expect("there")).collect()
+    (0..=last).map(|n| chain.reader().canonical_hash(n).expect("reads").expect("there")).collect()
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn the_branch_that_lost_keeps_its_blocks_but_not_its_state() {
     assert_eq!(lost[0], won[0]);
     let (chain, source) = (node.chain().expect("open"), other.chain().expect("open"));
     for hash in &won[1..] {
-        let block = source.ledger().block(hash).expect("reads").expect("there");
+        let block = source.reader().block(hash).expect("reads").expect("there");
         chain.insert_block(block.block.clone()).expect("verifies");
     }
     chain.set_head(&won[3]).expect("known");

@@ -282,17 +282,18 @@ fn a_block_is_executed_again_from_the_ledger() {
     decide(&mut comet, vec![send(0, 2, sender_of(1), 7), send(1, 1, TO, 9), transfer(1, 2, 0)]);
     let chain = comet.node.chain().expect("open");
     for height in 1..=2 {
-        let block = chain.ledger().canonical_block(height).expect("reads").expect("is there");
+        let block = chain.reader().canonical_block(height).expect("reads").expect("is there");
         let env = BlockEnvironment::from_header(chain.spec(), &block.block.header);
         let senders = recover_senders(chain.spec(), &env, &block.block.body.transactions).expect("signed");
         let state = chain.state_at(height - 1).expect("a state");
         let sidecar = chain.sidecar(&block.hash).expect("reads");
         assert_eq!(sidecar.natives.len(), if height == 1 { 1 } else { 2 });
         let mut trie = chain.roots_after(height - 1).expect("a trie");
-        let executor = BlockExecutor::new(chain.spec(), env, &state, &**chain.ledger()).with_sidecar(sidecar);
+        let executor =
+            BlockExecutor::new(chain.spec(), env, &state, chain.reader().hashes()).with_sidecar(sidecar);
         let output = executor.run(&block.block, &senders, Some(&mut trie)).expect("executes");
         assert_eq!(trie.root().expect("a root"), block.block.header.state_root);
-        let capsule = chain.ledger().capsule(&block.hash).expect("reads").expect("is there");
+        let capsule = chain.reader().capsule(&block.hash).expect("reads").expect("is there");
         assert_eq!(capsule.logs.len(), senders.len());
         assert_eq!(output.receipts.len(), senders.len());
     }

@@ -239,7 +239,7 @@ fn evidence_slashes_and_removes_a_validator() {
     assert_eq!(updates(&comet.decide_with_evidence(&again, &of)), []);
     // The evidence is stored with its block, and read by a repeated execution.
     let chain = comet.node.chain().expect("open");
-    let stored = chain.ledger().canonical_block(2).expect("reads").expect("is there");
+    let stored = chain.reader().canonical_block(2).expect("reads").expect("is there");
     assert_eq!(chain.sidecar(&stored.hash).expect("reads").misbehavior.len(), 2 * 29);
     let proof = json!({ "address": STAKING_ADDRESS, "slots": [{ "slot": "0x0", "whole": false }], "block": "latest" });
     let proof = comet.ask("getProof", &proof);

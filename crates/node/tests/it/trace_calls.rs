@@ -375,8 +375,8 @@ fn refused_blocks_are_kept_and_traced() {
         trace(&node, "traceBlockByNumber", json!({ "block": "0x1", "config": config })).expect("traces");
     assert_eq!(ask(&node, "getBadBlocks", Value::Null).expect("answers"), json!([]));
     let chain = node.chain().expect("open");
-    let hash = chain.ledger().canonical_hash(1).expect("reads").expect("there");
-    let block = chain.ledger().block(&hash).expect("reads").expect("there").block.clone();
+    let hash = chain.reader().canonical_hash(1).expect("reads").expect("there");
+    let block = chain.reader().block(&hash).expect("reads").expect("there").block.clone();
     let mut hashes = Vec::new();
     for number in 0..=MAX_BAD_BLOCKS {
         let mut bad = block.clone();

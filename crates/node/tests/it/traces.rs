@@ -21,16 +21,16 @@ fn call_tracer() -> Value {
 fn a_blocks_trace_holds_each_transactions() {
     let Some((_home, node)) = execution_apis() else { return };
     let chain = node.chain().expect("open");
-    let ledger = chain.ledger();
+    let reader = chain.reader();
     let mut compared = 0;
     for number in 1..=54u64 {
-        let hash = ledger.canonical_hash(number).expect("reads").expect("there");
+        let hash = reader.canonical_hash(number).expect("reads").expect("there");
         let by_number = json!({ "block": format!("{number:#x}"), "config": call_tracer() });
         let whole = trace(&node, "traceBlockByNumber", by_number).expect("traces");
         let by_hash = trace(&node, "traceBlockByHash", json!({ "hash": hash, "config": call_tracer() }));
         assert_eq!(whole, by_hash.expect("traces"));
         let rows = whole.as_array().expect("a row a transaction");
-        let block = ledger.block(&hash).expect("reads").expect("there");
+        let block = reader.block(&hash).expect("reads").expect("there");
         assert_eq!(rows.len(), block.tx_hashes.len());
         for (row, tx) in rows.iter().zip(&block.tx_hashes) {
             assert_eq!(row["txHash"], json!(tx));

@@ -50,7 +50,7 @@ pub(super) fn transactions(traces: &Traces, asked: &AccountSearch, stop: &Cancel
     for _ in 0..ATTEMPTS {
         let head = home.chain().head();
         let page = page(traces, asked, head.height, stop)?;
-        if home.chain().ledger().canonical_hash(head.height)? == Some(head.hash) {
+        if home.chain().reader().canonical_hash(head.height)? == Some(head.hash) {
             return render(home, asked, page);
         }
     }
@@ -64,13 +64,13 @@ fn page(traces: &Traces, asked: &AccountSearch, head: Height, stop: &Cancel) -> 
         return Err(NodeError::invalid_params(message));
     }
     let floor = Floor::of(home)?;
-    let ledger = home.chain().ledger();
+    let reader = home.chain().reader();
     let mut search = Search { traces, asked, limits: limits(home, stop), looked_at: 0, found: Vec::new() };
     if asked.before {
         let highest = if block == 0 { head } else { block - 1 };
         let mut ended = true;
         if highest >= floor.lowest {
-            ended = search.run(ledger.account_blocks_back(&asked.address, highest, floor.lowest)?)?;
+            ended = search.run(reader.account_blocks_back(&asked.address, highest, floor.lowest)?)?;
         }
         if ended && search.found.is_empty() {
             // What lies below is not known: that there is nothing cannot be said.
@@ -81,7 +81,7 @@ fn page(traces: &Traces, asked: &AccountSearch, head: Height, stop: &Cancel) -> 
     let from = if block == 0 { floor.lowest } else { block + 1 };
     floor.check_from(if block == 0 { 0 } else { from })?;
     let query = IndexQuery::accounts(&[&[asked.address]]);
-    let ended = from > head || search.run(ledger.account_blocks(query, from, head)?)?;
+    let ended = from > head || search.run(reader.account_blocks(query, from, head)?)?;
     Ok(Page { ended, found: search.found })
 }
 
@@ -95,9 +95,9 @@ struct Floor {
 
 impl Floor {
     fn of(home: &Home) -> Result<Self, NodeError> {
-        let ledger = home.chain().ledger();
-        let indexed = ledger.first_indexed()?.ok_or(LedgerError::NoAddressIndex)?;
-        let (blocks, receipts) = ledger.floors();
+        let reader = home.chain().reader();
+        let indexed = reader.first_indexed()?.ok_or(LedgerError::NoAddressIndex)?;
+        let (blocks, receipts) = reader.floors();
         let first = home.first_block();
         // The genesis has no transactions.
         let mut floor = Self { lowest: first.max(1), missing: None };
@@ -252,7 +252,7 @@ pub(super) fn creation(traces: &Traces, asked: &Creation<'_>, stop: &Cancel) -> 
     let floor = Floor::of(home)?;
     floor.check_from(0)?;
     let query = IndexQuery::accounts(&[&[*asked.address]]);
-    let heights = home.chain().ledger().account_blocks(query, floor.lowest, home.chain().head().height)?;
+    let heights = home.chain().reader().account_blocks(query, floor.lowest, home.chain().head().height)?;
     for (looked_at, height) in (0..).zip(heights) {
         if limits.cancel.is_cancelled() {
             return Err(home.interrupted());
@@ -287,14 +287,14 @@ pub(super) fn by_sender(traces: &Traces, sender: &Address, nonce: u64, max_block
     let home = traces.home();
     let floor = Floor::of(home)?;
     floor.check_from(0)?;
-    let ledger = home.chain().ledger();
+    let reader = home.chain().reader();
     let (mut low, mut high) = (floor.lowest, home.chain().head().height);
     while low <= high {
         let middle = low + (high - low) / 2;
         // The last block up to the middle with a transaction of the sender, and the nonces that it
         // has there.
         let mut at = None;
-        for (looked_at, height) in (0..).zip(ledger.account_blocks_back(sender, middle, low)?) {
+        for (looked_at, height) in (0..).zip(reader.account_blocks_back(sender, middle, low)?) {
             if looked_at >= max_blocks {
                 let message = format!(
                     "the sender has no transaction in {looked_at} blocks that may have one, and no more are read (evm.max_trace_filter_blocks)"

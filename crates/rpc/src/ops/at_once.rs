@@ -44,7 +44,7 @@ fn answer(home: &Home, request: &Request) -> Option<Answer> {
 
 /// The head's block; it is kept decoded from its commit on.
 fn head(home: &Home) -> Option<Arc<StoredBlock>> {
-    home.chain().ledger().block_in_memory(&home.chain().head().hash)
+    home.chain().reader().block_in_memory(&home.chain().head().hash)
 }
 
 /// The state of a block that a request means by a tag.

@@ -17,7 +17,7 @@ pub(super) fn of_block(home: &Home, hash: &B256, filter: &LogFilter, removed: bo
     if !has_logs(bloom) || !filter.covers(block.number()) || !may_match(bloom, filter) {
         return Ok(Vec::new());
     }
-    let found = home.chain().ledger().found_logs(hash, |address, topics| filter.wants(address, topics))?;
+    let found = home.chain().reader().found_logs(hash, |address, topics| filter.wants(address, topics))?;
     let mut found = found.ok_or(NodeError::UnknownBlock)?;
     if removed {
         found.logs.reverse();

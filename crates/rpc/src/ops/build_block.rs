@@ -7,7 +7,7 @@ use hearth_chain::{BlockAttributes, pool::strip_sidecar};
 use hearth_engine::{Attributes, Contents, Sidecars, build_payload, sidecar_of, write_envelope};
 use hearth_evm::{BlockEnvironment, MAX_EXTRA_DATA, recover_sender};
 use hearth_home::{Home, NodeError};
-use hearth_primitives::{Header, Transaction};
+use hearth_primitives::{Failure, Header, Transaction};
 
 /// The decoded parameters of `testing_buildBlockV1`.
 pub(super) struct Asked {
@@ -54,7 +54,7 @@ fn attributes(home: &Home, asked: &Asked, parent: &Header) -> Result<BlockAttrib
     let timestamp = given.timestamp.to::<u64>();
     if timestamp <= parent.timestamp {
         let message = format!("invalid timestamp, parent {} given {timestamp}", parent.timestamp);
-        return Err(NodeError::ExecutionFailed { message });
+        return Err(NodeError::ExecutionFailed { source: message.into() });
     }
     Ok(BlockAttributes {
         timestamp,
@@ -84,7 +84,7 @@ fn read(
         }
         let transaction = strip_sidecar(pooled);
         let sender = recover_sender(spec, &environment, &transaction)
-            .map_err(|error| NodeError::ExecutionFailed { message: error.to_string() })?;
+            .map_err(|error| NodeError::ExecutionFailed { source: Failure::open(error) })?;
         Ok((transaction, sender))
     });
     read.collect()

@@ -88,12 +88,12 @@ impl Origin<'_> {
 /// The head, and the oldest block for which each kind of data is kept.
 pub(super) fn capabilities(home: &Home) -> Answer {
     let head = home.head()?;
-    let (blocks, receipts) = home.chain().ledger().floors();
+    let (blocks, receipts) = home.chain().reader().floors();
     let first = home.first_block();
     let (blocks, receipts) = (blocks.max(first), receipts.max(first));
-    let kv = home.chain().kv();
-    let state = kv.oldest().unwrap_or(head.number());
-    let proofs = kv.has_trie().then_some(state);
+    let reader = home.chain().reader();
+    let state = reader.oldest_state().unwrap_or(head.number());
+    let proofs = reader.has_trie().then_some(state);
     let mut w = JsonWriter::with_capacity(CONFIG_BYTES);
     w.begin_object().key("head").begin_object();
     w.key("number").quantity(head.number()).key("hash").hash(&head.hash).end_object();

@@ -17,11 +17,11 @@ pub(super) fn answer(home: &Home, request: CosmosRequest) -> Answer {
         }
         CosmosRequest::NativeReceipt { hash } => native::receipt(home, &hash),
         CosmosRequest::IsNative { hash } => {
-            let is_native = home.chain().ledger().native_place(&hash)?.is_some();
+            let is_native = home.chain().reader().native_place(&hash)?.is_some();
             short(|w| w.bool(is_native))
         }
         CosmosRequest::CosmosTxOf { hash } => {
-            let Some((block, index)) = home.chain().ledger().transaction(&hash)? else { return null() };
+            let Some((block, index)) = home.chain().reader().transaction(&hash)? else { return null() };
             let Some(transaction) = block.block.body.transactions.get(index) else { return null() };
             let hash = hex::encode_upper(sha256(&transaction.encoded_2718()));
             short(|w| w.begin_object().key("sha256").string(&hash).end_object())

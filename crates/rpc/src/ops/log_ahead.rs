@@ -60,12 +60,12 @@ impl<'a, I: Iterator<Item = Result<Height, LedgerError>>> Ahead<'a, I> {
 
 /// What is canonical at a height.
 fn at(home: &Home, filter: &LogFilter, height: Height) -> Result<Option<Candidate>, NodeError> {
-    let ledger = home.chain().ledger();
-    let (blocks, receipts) = ledger.floors();
+    let reader = home.chain().reader();
+    let (blocks, receipts) = reader.floors();
     if height >= blocks.max(receipts) {
-        let Some(hash) = ledger.canonical_hash(height)? else { return Ok(None) };
+        let Some(hash) = reader.canonical_hash(height)? else { return Ok(None) };
         // Missing or damaged records are reported below.
-        if let Ok(Some(found)) = ledger.found_logs(&hash, |address, topics| filter.wants(address, topics)) {
+        if let Ok(Some(found)) = reader.found_logs(&hash, |address, topics| filter.wants(address, topics)) {
             return Ok(Some(Candidate { hash, height, found }));
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
             if let Some((first, last)) = range(home, filter)? {
                 let first = first.max(home.first_block());
                 let query = IndexQuery::logs(&filter.address, &filter.topics);
-                let heights = home.chain().ledger().log_blocks(query, first, last)?;
+                let heights = home.chain().reader().log_blocks(query, first, last)?;
                 let mut ahead = Ahead::new(home, filter, heights);
                 while let Some((height, candidate)) = ahead.next()? {
                     if stop.is_cancelled() {

@@ -15,15 +15,15 @@ const RECEIPT_BYTES: usize = 2048;
 /// The receipt of a native transaction that succeeded; of an Ethereum transaction as
 /// eth_getTransactionReceipt, with indices that count the native transactions of its block.
 pub(super) fn receipt(home: &Home, hash: &B256) -> Answer {
-    let ledger = home.chain().ledger();
-    let Some(place) = ledger.native_place(hash)? else {
-        let Some(place) = ledger.transaction_place(hash)? else { return null() };
-        let natives = ledger.sidecar(&place.hash)?.natives;
+    let reader = home.chain().reader();
+    let Some(place) = reader.native_place(hash)? else {
+        let Some(place) = reader.transaction_place(hash)? else { return null() };
+        let natives = reader.stored_sidecar(&place.hash)?.natives;
         let logs = natives.iter().map(|native| native.logs.len() as u64).sum();
         return receipts::of_transaction_behind(home, hash, natives.len() as u64, logs);
     };
     let block = home.stored(&place.hash)?;
-    let sidecar = ledger.sidecar(&place.hash)?;
+    let sidecar = reader.stored_sidecar(&place.hash)?;
     let index = place.index as usize;
     let missing =
         || NodeError::Store { message: format!("block {} has no native transaction {index}", block.hash) };

@@ -8,7 +8,7 @@ use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 
 pub(super) fn of_account(home: &Home, address: &Address, slots: &[ProofSlot], block: BlockRef) -> Answer {
     let (_, block) = home.state_at(Some(block))?;
-    home.chain().kv().require_trie()?;
+    home.chain().reader().require_trie()?;
     let height = block.block.header.number;
     let asked: Vec<U256> = slots.iter().map(|slot| slot.slot).collect();
     let (proof, edited) = home.chain().prove_after(height, address, &asked)?;

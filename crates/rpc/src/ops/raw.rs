@@ -36,7 +36,7 @@ pub(super) fn receipts(home: &Home, block: BlockRef) -> Answer {
 }
 
 pub(super) fn transaction(home: &Home, hash: &B256) -> Answer {
-    if let Some((block, index)) = home.chain().ledger().transaction(hash)? {
+    if let Some((block, index)) = home.chain().reader().transaction(hash)? {
         let tx = block.block.body.transactions.get(index);
         return hex(&tx.map(|tx| tx.encoded_2718()).unwrap_or_default());
     }

@@ -31,7 +31,7 @@ pub(super) fn of_transaction(home: &Home, hash: &B256) -> Answer {
 
 /// As [`of_transaction`], where so many transactions and logs stand before the block's first ones.
 pub(super) fn of_transaction_behind(home: &Home, hash: &B256, transactions: u64, logs: u64) -> Answer {
-    let Some((block, index)) = home.chain().ledger().transaction(hash)? else { return null() };
+    let Some((block, index)) = home.chain().reader().transaction(hash)? else { return null() };
     let stored = home.receipts_of(&block)?;
     check_length(&block, stored.receipts.len())?;
     let mut cursor = Cursor { transactions, logs, ..Cursor::default() };

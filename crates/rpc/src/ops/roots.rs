@@ -5,7 +5,7 @@ use super::Answer;
 use alloy_primitives::B256;
 use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
 use hearth_home::{Home, JsonWriter, NodeError, chain_error};
-use hearth_primitives::RootTracker as _;
+use hearth_primitives::{Failure, RootTracker as _};
 use hearth_traces::check_traceable;
 use std::sync::atomic::Ordering;
 
@@ -30,7 +30,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     };
     check_traceable(block)?;
     let (chain, number) = (home.chain(), block.header.number);
-    chain.kv().require_trie()?;
+    chain.reader().require_trie()?;
     let depth = home.head()?.block.header.number.saturating_sub(number);
     if depth > MAX_DEPTH_BLOCKS {
         return Err(NodeError::LimitExceeded {
@@ -44,11 +44,11 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     let mut trie = chain.roots_after(number - 1)?;
     let environment = BlockEnvironment::from_header(chain.spec(), &block.header);
     let transactions = &block.body.transactions;
-    let senders = recover_senders(chain.spec(), &environment, transactions)
-        .map_err(|error| failed(error.to_string()))?;
-    let mut executor = BlockExecutor::new(chain.spec(), environment, &state, chain.ledger().as_ref());
+    let senders =
+        recover_senders(chain.spec(), &environment, transactions).map_err(|error| failed(error.into()))?;
+    let mut executor = BlockExecutor::new(chain.spec(), environment, &state, chain.reader().hashes());
     let sidecar = chain.sidecar(hash).map_err(|error| chain_error(&home.config().home, error))?;
-    executor.begin_with_sidecar(sidecar).map_err(|error| failed(error.to_string()))?;
+    executor.begin_with_sidecar(sidecar).map_err(|error| failed(error.into()))?;
     if let Some(changes) = executor.writes().last() {
         trie.apply(changes)?;
     }

@@ -44,7 +44,7 @@ pub(super) fn at_site<T>(
 ) -> Result<T, NodeError> {
     let Site { header, state } = home.site(block)?;
     let chain = home.chain();
-    let hashes = chain.ledger().as_ref();
+    let hashes = chain.reader().hashes();
     let quick = state.for_execution();
     let site =
         CallSite { spec: chain.spec(), header: &header, state: quick.as_deref().unwrap_or(&*state), hashes };

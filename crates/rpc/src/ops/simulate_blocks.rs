@@ -26,7 +26,7 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
-    let mut roots = chain.kv().roots_at(header.number)?;
+    let mut roots = chain.reader().roots_at(header.number)?;
     if roots.root()? != header.state_root {
         // The block left the chain since it was looked up.
         return Err(NodeError::StateNotCanonical { height: header.number, hash: base.hash });
@@ -37,7 +37,7 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     }
     let quick = state.for_execution();
     let reads = quick.as_deref().unwrap_or(&state);
-    let site = CallSite { spec: chain.spec(), header, state: reads, hashes: chain.ledger().as_ref() };
+    let site = CallSite { spec: chain.spec(), header, state: reads, hashes: chain.reader().hashes() };
     let _waits = origin_waits(home);
     let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home, stop))
         .map_err(|error| simulate_error(home, stop, error))?;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TRANSACTION_BYTES: usize = 1024;
 
 pub(super) fn by_hash(home: &Home, hash: &B256) -> Answer {
-    if let Some((block, index)) = home.chain().ledger().transaction(hash)? {
+    if let Some((block, index)) = home.chain().reader().transaction(hash)? {
         return render(home, &block, index);
     }
     let Some(entry) = home.pool().get(hash) else { return null() };
@@ -38,7 +38,7 @@ pub(super) fn as_pending(home: &Home, hash: &B256) -> Answer {
         write_transaction(&mut writer, &entry.transaction, &entry.hash, &entry.sender, None);
         return Ok(writer.into_bytes());
     }
-    let Some((block, index)) = home.chain().ledger().transaction(hash)? else { return null() };
+    let Some((block, index)) = home.chain().reader().transaction(hash)? else { return null() };
     let senders = home.senders_of(&block)?;
     let Some((tx, sender)) = block.block.body.transactions.get(index).zip(senders.get(index)) else {
         return null();

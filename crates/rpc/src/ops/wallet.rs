@@ -24,7 +24,7 @@ const LIST_HEAD_BYTES: usize = 9;
 type Unsigned = EthereumTypedTransaction<TxEip4844>;
 
 fn refused(message: impl Into<String>) -> NodeError {
-    NodeError::ExecutionFailed { message: message.into() }
+    NodeError::ExecutionFailed { source: message.into().into() }
 }
 
 /// The accounts whose keys are here.

@@ -21,7 +21,7 @@ pub(super) fn batch(home: &Home, range: &Range, filter: &LogFilter) -> Result<Ve
     let mut batch = Batch::new(home);
     let Some(last) = range.last(home) else { return batch.finish(home, range, range.from) };
     let query = IndexQuery::logs(&filter.address, &filter.topics);
-    let heights = home.chain().ledger().log_blocks(query, range.from, last)?;
+    let heights = home.chain().reader().log_blocks(query, range.from, last)?;
     let mut ahead = Ahead::new(home, filter, heights);
     let mut next = range.from;
     while !batch.is_full() {

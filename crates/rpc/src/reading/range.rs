@@ -47,7 +47,7 @@ impl Range {
         }
         let Some(after) = self.after else { return Ok(()) };
         let Some(height) = self.from.checked_sub(1) else { return Ok(()) };
-        if home.chain().ledger().canonical_hash(height)? == Some(after) {
+        if home.chain().reader().canonical_hash(height)? == Some(after) {
             return Ok(());
         }
         Err(NodeError::Reorganised { height })
@@ -72,7 +72,7 @@ impl Batch {
     pub fn new(home: &Home) -> Self {
         let mut packed = Packed::with_capacity(BATCH_BYTES / 4);
         packed.raw(&[0; HEAD_BYTES]);
-        Self { packed, groups: 0, began: Instant::now(), unwinds: home.chain().kv().unwinds() }
+        Self { packed, groups: 0, began: Instant::now(), unwinds: home.chain().reader().unwinds() }
     }
 
     /// Another group was written.
@@ -89,12 +89,12 @@ impl Batch {
     /// batch covers nothing.
     pub fn finish(self, home: &Home, range: &Range, next: Height) -> Result<Vec<u8>, NodeError> {
         let Self { packed, groups, unwinds, .. } = self;
-        if home.chain().kv().unwinds() != unwinds {
+        if home.chain().reader().unwinds() != unwinds {
             // Blocks of two branches may have come together.
             return Err(NodeError::Reorganised { height: range.from });
         }
         let last = match (next > range.from, next.checked_sub(1)) {
-            (true, Some(height)) => home.chain().ledger().canonical_hash(height)?.unwrap_or_default(),
+            (true, Some(height)) => home.chain().reader().canonical_hash(height)?.unwrap_or_default(),
             _ => range.after.unwrap_or_default(),
         };
         let mut head = Packed::with_capacity(HEAD_BYTES);

@@ -23,7 +23,7 @@ pub(super) fn batch(home: &Home, db: &str, range: RowRange) -> Result<Vec<u8>, N
     let mut packed = Packed::with_capacity(BATCH_BYTES / 4);
     packed.raw(&[0; HEAD_BYTES]);
     let (mut rows, mut more) = (0, false);
-    for row in home.chain().kv().rows(named, &range)? {
+    for row in home.chain().reader().rows(named, &range)? {
         let row = row.map_err(NodeError::store_failed)?;
         packed.bytes(&row.key).bytes(&row.value);
         packed.optional(row.height, |packed, height| {

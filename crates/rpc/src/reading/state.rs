@@ -49,6 +49,6 @@ pub(super) fn code(home: &Home, hash: &B256) -> Result<Vec<u8>, NodeError> {
     if *hash == KECCAK256_EMPTY {
         return Ok(Vec::new());
     }
-    let Some(state) = home.chain().kv().latest() else { return Err(NodeError::HeaderNotFound) };
+    let Some(state) = home.chain().reader().latest() else { return Err(NodeError::HeaderNotFound) };
     Ok(state.code(hash)?.to_vec())
 }

@@ -179,7 +179,8 @@ impl<'a> Begin<'a> {
     }
 }
 
-/// `ctx` of `result`, with the names that go-ethereum gives its members.
+/// `ctx` of `result`, with the names that go-ethereum gives its members (eth/tracers/js/goja.go:
+/// OnTxStart).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct End {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, KECCAK256_EMPTY, U256};
 use hearth_evm::BlockState;
-use hearth_primitives::Account;
+use hearth_primitives::{Account, Failure, StateError};
 
 /// Reads the state that a transaction runs on, or that it left.
 pub trait StateReads {
@@ -25,13 +25,18 @@ pub trait StateReads {
     fn code(&mut self, address: Address) -> Result<Bytes, String>;
 }
 
+/// What a script reads of an error, which it may pass on to its client.
+fn public(error: StateError) -> String {
+    Failure::from(error).to_public()
+}
+
 impl StateReads for BlockState<'_> {
     fn account(&mut self, address: Address) -> Result<Option<Account>, String> {
-        BlockState::account(self, address).map_err(|error| error.to_string())
+        BlockState::account(self, address).map_err(public)
     }
 
     fn slot(&mut self, address: Address, key: U256) -> Result<U256, String> {
-        BlockState::slot(self, address, key).map_err(|error| error.to_string())
+        BlockState::slot(self, address, key).map_err(public)
     }
 
     fn code(&mut self, address: Address) -> Result<Bytes, String> {
@@ -39,6 +44,6 @@ impl StateReads for BlockState<'_> {
         if hash == KECCAK256_EMPTY {
             return Ok(Bytes::new());
         }
-        BlockState::code(self, hash).map(|code| code.original_bytes()).map_err(|error| error.to_string())
+        BlockState::code(self, hash).map(|code| code.original_bytes()).map_err(public)
     }
 }

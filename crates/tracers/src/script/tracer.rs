@@ -241,7 +241,7 @@ impl ScriptTracer {
     pub(super) fn why_none(&self) -> Option<TraceError> {
         match &self.phase {
             Phase::Failed(error) => Some(error.clone()),
-            Phase::Rerun => Some(TraceError::Replay("the transaction is executed once more".to_owned())),
+            Phase::Rerun => Some(TraceError::Replay("the transaction is executed once more".into())),
             Phase::Running => self.time.as_ref()?.over().map(|(error, _)| error),
             _ => None,
         }
@@ -309,7 +309,7 @@ impl ScriptTracer {
         }
     }
 
-    /// `ctx` as go-ethereum makes it: its gas price is the tip, and the index of a transaction is
+    /// `ctx` as go-ethereum makes it (eth/tracers/js/goja.go: OnTxStart and GetResult): its gas price is the tip, and the index of a transaction is
     /// known only within a block.
     fn ctx(&mut self, end: &TxEnd<'_>) -> End {
         let Top { block, is_create, from, to, value, input, output, error } = std::mem::take(&mut self.top);

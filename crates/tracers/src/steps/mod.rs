@@ -111,7 +111,7 @@ pub fn profile_block<R: Replay>(
     sink: &mut dyn Sink,
 ) -> Result<u64, TraceError> {
     let TracerPlan::Steps(StepsPlan::Profile(request)) = &plan.tracer else {
-        return Err(TraceError::Replay("no plan of a gas profile".to_owned()));
+        return Err(TraceError::Replay("no plan of a gas profile".into()));
     };
     let limits = Limits { timeout: plan.timeout, ..limits.clone() };
     let mut json = JsonWriter::new(sink);

@@ -100,7 +100,7 @@ fn all_threads_end_when_the_receiver_goes() {
 
 #[test]
 fn where_no_replay_can_be_had_there_is_an_error() {
-    let replay = || Err::<hearth_tracers::BlockReplay<'_>, _>(TraceError::Replay("no state".to_owned()));
+    let replay = || Err::<hearth_tracers::BlockReplay<'_>, _>(TraceError::Replay("no state".into()));
     let (plan, mut have) = (plan("{}"), Vec::new());
     let error = trace_block_in_parallel(replay, 3, 2, &plan, &Limits::default(), &mut have).unwrap_err();
     assert_eq!(error.to_string(), "no state");

@@ -117,7 +117,7 @@ impl BakeSource for HomeSource {
     }
 
     fn canonical(&self, number: Height) -> Option<BlockKey> {
-        let hash = self.traces.home().chain().ledger().canonical_hash(number).ok()??;
+        let hash = self.traces.home().chain().reader().canonical_hash(number).ok()??;
         Some(BlockKey { chain_id: self.traces.home().chain().spec().first_chain_id(), number, hash })
     }
 

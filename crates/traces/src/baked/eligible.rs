@@ -38,24 +38,66 @@ pub struct CachedTraceKey {
     pub(super) tracer: BakedTracer,
 }
 
-impl CachedTraceKey {
-    /// A request whose configuration is only the name of a tracer. `named` is how the method names
-    /// the block or transaction: `0x` and 64 digits, `0x` and the digits of a height, or `latest`.
-    /// `None` for any other request.
-    pub fn named(of: TraceOf, named: &str, tracer: &str) -> Option<Self> {
-        let tracer = BakedTracer::plain(tracer)?;
-        let digits = named.strip_prefix("0x");
-        let hash = || digits.filter(|digits| digits.len() == 64)?.parse::<B256>().ok();
-        let number =
-            || digits.filter(|d| (1..=16).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_hexdigit()));
-        let target = match of {
-            TraceOf::Transaction => Target::Transaction(hash()?),
-            TraceOf::BlockByHash => Target::Hash(hash()?),
-            TraceOf::BlockByNumber if named == "latest" => Target::Head,
-            TraceOf::BlockByNumber => Target::Number(u64::from_str_radix(number()?, 16).ok()?),
-        };
-        Some(Self { target, tracer })
+impl TraceOf {
+    /// The way of an operation, by its name.
+    pub fn from_operation(op: &str) -> Option<Self> {
+        match op {
+            "traceTransaction" => Some(Self::Transaction),
+            "traceBlockByNumber" => Some(Self::BlockByNumber),
+            "traceBlockByHash" => Some(Self::BlockByHash),
+            _ => None,
+        }
     }
+}
+
+/// A request by its texts, of which only what is needed is parsed.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedTrace<'a> {
+    /// What `named` is.
+    pub of: TraceOf,
+    /// `0x` and 64 digits, `0x` and the digits of a height, or a tag.
+    pub named: &'a str,
+    /// The configuration as JSON.
+    pub config: &'a str,
+}
+
+impl NamedTrace<'_> {
+    /// What is to be traced; `first` is the height of the chain's first block. `None` for a text
+    /// that the cache does not know.
+    pub(super) fn target(&self, first: Height) -> Option<Target> {
+        match self.of {
+            TraceOf::Transaction => Some(Target::Transaction(self.hash()?)),
+            TraceOf::BlockByHash => Some(Target::Hash(self.hash()?)),
+            TraceOf::BlockByNumber => target_of(self.number()?, first),
+        }
+    }
+
+    /// The whole request.
+    pub(super) fn request(&self) -> Option<TraceRequest> {
+        let subject = match self.of {
+            TraceOf::Transaction => TraceSubject::Transaction(self.hash()?),
+            TraceOf::BlockByHash => TraceSubject::BlockByHash(self.hash()?),
+            TraceOf::BlockByNumber => TraceSubject::BlockByNumber(self.number()?),
+        };
+        TraceRequest::new(subject, Some(self.config)).ok()
+    }
+
+    fn hash(&self) -> Option<B256> {
+        self.named.strip_prefix("0x").filter(|digits| digits.len() == 64)?.parse().ok()
+    }
+
+    fn number(&self) -> Option<BlockNumber> {
+        let Some(digits) = self.named.strip_prefix("0x") else { return self.named.parse().ok() };
+        let is_number = (1..=16).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        is_number.then(|| u64::from_str_radix(digits, 16).ok().map(BlockNumber::Number)).flatten()
+    }
+}
+
+/// The tracer of a configuration that is only the name of one, as `JSON.stringify` writes it; `None`
+/// for every other text.
+pub(super) fn tracer_of(config: &str) -> Option<BakedTracer> {
+    let name = config.strip_prefix(r#"{"tracer":""#)?.strip_suffix(r#""}"#)?;
+    BakedTracer::plain(name)
 }
 
 /// What each baked tracer runs.
@@ -187,22 +229,36 @@ mod tests {
     #[test]
     fn what_is_named_is_what_the_method_says() {
         let hash = format!("0x{}", "aB".repeat(32));
-        let named = |of, text: &str| CachedTraceKey::named(of, text, "callTracer").map(|ask| ask.target);
+        let config = BakedTracer::Call.config_json();
+        let target = |of, named: &str| NamedTrace { of, named, config }.target(7);
         let (bytes, of) = (B256::repeat_byte(0xab), TraceOf::BlockByNumber);
-        assert_eq!(named(TraceOf::Transaction, &hash), Some(Target::Transaction(bytes)));
-        assert_eq!(named(TraceOf::BlockByHash, &hash), Some(Target::Hash(bytes)));
-        assert_eq!(named(of, "0x1B"), Some(Target::Number(27)));
-        assert_eq!(named(of, "0xffffffffffffffff"), Some(Target::Number(u64::MAX)));
-        assert_eq!(named(of, "latest"), Some(Target::Head));
-        for text in [&hash, "earliest", "0x", "0x+1", "1b", "", "0x00000000000000001"] {
-            assert_eq!(named(of, text), None, "{text}");
+        assert_eq!(target(TraceOf::Transaction, &hash), Some(Target::Transaction(bytes)));
+        assert_eq!(target(TraceOf::BlockByHash, &hash), Some(Target::Hash(bytes)));
+        assert_eq!(target(of, "0x1B"), Some(Target::Number(27)));
+        assert_eq!(target(of, "0xffffffffffffffff"), Some(Target::Number(u64::MAX)));
+        assert_eq!(target(of, "latest"), Some(Target::Head));
+        assert_eq!(target(of, "earliest"), Some(Target::Number(7)));
+        for text in [&hash, "safe", "0x", "0x+1", "1b", "", "0x00000000000000001"] {
+            assert_eq!(target(of, text), None, "{text}");
         }
         for text in ["0x1", "latest", &hash[2..], &hash[..65], &hash.replace('a', "g")] {
-            assert_eq!(named(TraceOf::Transaction, text), None, "{text}");
+            assert_eq!(target(TraceOf::Transaction, text), None, "{text}");
         }
-        for (name, tracer) in [("prestateTracer", Some(BakedTracer::Prestate)), ("4byteTracer", None)] {
-            assert_eq!(CachedTraceKey::named(of, "0x1", name).map(|ask| ask.tracer), tracer);
+    }
+
+    #[test]
+    fn a_name_alone_is_known_without_parsing() {
+        for tracer in [BakedTracer::Call, BakedTracer::Prestate, BakedTracer::FlatCall, BakedTracer::Parity] {
+            assert_eq!(tracer_of(tracer.config_json()), Some(tracer));
         }
+        let others = [r#"{"tracer":"4byteTracer"}"#, "null", "{}", r#"{"tracer":"callTracer","a":"b"}"#];
+        for config in others {
+            assert_eq!(tracer_of(config), None, "{config}");
+        }
+        let config = r#"{"tracer":"callTracer","timeout":"5s"}"#;
+        let trace = NamedTrace { of: TraceOf::BlockByNumber, named: "0x2", config };
+        let found = eligible(&trace.request().unwrap(), false, 0);
+        assert_eq!(found, Some((Target::Number(2), BakedTracer::Call)));
     }
 
     #[test]

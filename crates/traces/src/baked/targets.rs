@@ -42,7 +42,7 @@ impl TargetCache {
         let known = self.known.lock();
         let place = *known.targets.get(target)?;
         // A block that is named by its hash stays where it is.
-        (matches!(target, Target::Hash(_)) || known.unwinds == chain.kv().unwinds()).then_some(place)
+        (matches!(target, Target::Hash(_)) || known.unwinds == chain.reader().unwinds()).then_some(place)
     }
 
     /// A position, looked up if it is not cached. `None` if it does not exist or cannot be read;
@@ -51,7 +51,7 @@ impl TargetCache {
         if let Some(place) = self.known(chain, target) {
             return Some(place);
         }
-        let unwinds = chain.kv().unwinds();
+        let unwinds = chain.reader().unwinds();
         let place = look_up(chain, target).ok()??;
         let mut known = self.known.lock();
         if known.unwinds != unwinds || known.targets.len() >= PLACES_MAX {
@@ -64,14 +64,14 @@ impl TargetCache {
 }
 
 fn look_up(chain: &Chain, target: &Target) -> Result<Option<BakedTarget>, LedgerError> {
-    let ledger = chain.ledger();
+    let reader = chain.reader();
     Ok(match target {
-        Target::Transaction(hash) => ledger.transaction_place(hash)?.map(|place| BakedTarget {
+        Target::Transaction(hash) => reader.transaction_place(hash)?.map(|place| BakedTarget {
             part: Part::Transaction(place.index as usize),
             ..whole(chain, place.number, place.hash)
         }),
-        Target::Number(number) => ledger.canonical_hash(*number)?.map(|hash| whole(chain, *number, hash)),
-        Target::Hash(hash) => ledger.number_of(hash)?.map(|number| whole(chain, number, *hash)),
+        Target::Number(number) => reader.canonical_hash(*number)?.map(|hash| whole(chain, *number, hash)),
+        Target::Hash(hash) => reader.number_of(hash)?.map(|number| whole(chain, number, *hash)),
         Target::Head => None,
     })
 }

@@ -13,6 +13,7 @@ pub use threads::Threads;
 use hearth_home::ScriptsConfig;
 use hearth_home::{ByteSender, NodeError};
 use hearth_metrics::Registry;
+use hearth_primitives::Failure;
 use hearth_sandbox::{Layers, Lease, LeaseRequest, Options, Pool, Program, Refused};
 use hearth_tracers::{Cancel, ScriptHost, ScriptPlan, TracePlan};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -183,13 +184,11 @@ pub fn not_available() -> NodeError {
 fn refused(why: Refused) -> NodeError {
     match why {
         Refused::Full { queue } => NodeError::Busy { pool: "JavaScript tracer", queue },
-        Refused::Late => {
-            NodeError::Trace { message: hearth_tracers::TraceError::ExecutionTimeout.to_string() }
-        }
+        Refused::Late => NodeError::Trace { source: hearth_tracers::TraceError::ExecutionTimeout.into() },
         why @ Refused::Unconfined { .. } => NodeError::Unsupported { message: why.to_string() },
         Refused::Unwanted => NodeError::Cancelled,
         Refused::Closed => NodeError::Closed,
         why @ Refused::TooMany { .. } => NodeError::LimitExceeded { message: why.to_string() },
-        why @ Refused::Start { .. } => NodeError::Trace { message: why.to_string() },
+        why @ Refused::Start { .. } => NodeError::Trace { source: Failure::open(why) },
     }
 }

@@ -11,7 +11,7 @@ use hearth_evm::{
 };
 use hearth_home::{BlockNumber, BlockRef, Home, NodeError, TraceSource, chain_error};
 use hearth_ledger::StoredBlock;
-use hearth_primitives::{Changeset, StateReader};
+use hearth_primitives::{Changeset, Failure, StateReader};
 use hearth_tracers::{Cancel, Replay, StateReads, TraceError, TxContext, TxEnd};
 use revm::Inspector;
 use std::sync::{Arc, atomic::Ordering};
@@ -84,7 +84,7 @@ impl CallSite {
         cancel: &Cancel,
     ) -> Result<(CallSession<'a>, u64), NodeError> {
         let home = traces.home();
-        let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
+        let (spec, hashes) = (home.chain().spec(), home.chain().reader().hashes());
         let header = &self.block.block.header;
         let Some(index) = self.index else {
             let session =
@@ -107,15 +107,15 @@ impl CallSite {
         should_stop: &dyn Fn() -> bool,
     ) -> Result<BlockExecutor<'a>, NodeError> {
         let home = traces.home();
-        let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
+        let (spec, hashes) = (home.chain().spec(), home.chain().reader().hashes());
         let header = &self.block.block.header;
-        let failed = |reason: String| NodeError::Execution { height: header.number, reason };
+        let failed = |source: Failure| NodeError::Execution { height: header.number, source };
         let environment = BlockEnvironment::from_header(spec, header);
         let mut executor = BlockExecutor::new(spec, environment, reads, hashes).without_outputs();
         // The capsule has the effects of the block's own transactions, but not what calls read, so
         // the state is that of the history.
         if home.config().rpc.trace_source != TraceSource::History
-            && let Ok(Some(capsule)) = traces.capsules().get(home.chain().ledger(), &self.block.hash)
+            && let Ok(Some(capsule)) = traces.capsules().get(home.chain().reader(), &self.block.hash)
         {
             for step in 0..=index {
                 executor.apply_capsule(&capsule, step)?;
@@ -124,13 +124,13 @@ impl CallSite {
         }
         let sidecar = home.chain().sidecar(&self.block.hash);
         let sidecar = sidecar.map_err(|error| chain_error(&home.config().home, error))?;
-        executor.begin_with_sidecar(sidecar).map_err(|error| failed(error.to_string()))?;
+        executor.begin_with_sidecar(sidecar).map_err(|error| failed(error.into()))?;
         let senders = home.senders_of(&self.block)?;
         for (tx, sender) in self.block.block.body.transactions.iter().zip(senders.iter()).take(index) {
             if should_stop() {
                 return Err(trace_error(TraceError::Cancelled));
             }
-            executor.transact(tx, *sender).map_err(|error| failed(error.to_string()))?;
+            executor.transact(tx, *sender).map_err(|error| failed(error.into()))?;
         }
         Ok(executor)
     }
@@ -254,7 +254,7 @@ impl Replay for CallReplay<'_> {
     {
         let done = self.session.run(&self.message, inspector).map_err(|error| match error {
             CallError::Invalid { source, .. } => TraceError::Execution(source.to_string()),
-            CallError::State(error) => TraceError::Replay(error.to_string()),
+            CallError::State(error) => TraceError::Replay(error.into()),
             other => TraceError::Execution(other.to_string()),
         })?;
         self.logs += done.logs;

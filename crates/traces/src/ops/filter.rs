@@ -199,7 +199,7 @@ impl<'a> Heights<'a> {
     /// The heights of a range that may have frames for a filter, where they are no more than the
     /// filter allows.
     fn find(home: &'a Home, asked: &TraceFilter, from: Height, to: Height) -> Result<Self, NodeError> {
-        let (query, ledger) = (asked.query(), home.chain().ledger());
+        let (query, reader) = (asked.query(), home.chain().reader());
         let blocks = to - from + 1;
         let too_long = |why: &str| too_many(&format!("{blocks} blocks"), asked.max_blocks, why, from);
         let all = |why: &str| match blocks > asked.max_blocks {
@@ -209,7 +209,7 @@ impl<'a> Heights<'a> {
         if query.matches_all() {
             return all("a filter with addresses may search more blocks");
         }
-        match ledger.first_indexed()? {
+        match reader.first_indexed()? {
             None => return all("with evm.address_index = true only blocks that may match count"),
             Some(first) if from < first => {
                 return all(&format!("the address index begins at block {first:#x}"));
@@ -218,12 +218,12 @@ impl<'a> Heights<'a> {
         }
         if blocks > asked.max_blocks {
             let most = usize::try_from(asked.max_blocks).unwrap_or(usize::MAX);
-            if let Some(height) = ledger.account_blocks(query.clone(), from, to)?.nth(most) {
+            if let Some(height) = reader.account_blocks(query.clone(), from, to)?.nth(most) {
                 let what = format!("more than {most} blocks that may match");
                 return Err(too_many(&what, asked.max_blocks, "narrow the addresses", from)(height? - 1));
             }
         }
-        Ok(Self::Indexed(ledger.account_blocks(query, from, to)?))
+        Ok(Self::Indexed(reader.account_blocks(query, from, to)?))
     }
 }
 

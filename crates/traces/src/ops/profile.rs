@@ -42,7 +42,7 @@ pub fn of_transaction(
     let mut clock = Clock::start();
     let home = traces.home();
     let (stored, index) =
-        home.chain().ledger().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
+        home.chain().reader().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
     let lookup_transaction = clock.lap();
     let block = &stored.block;
     check_traceable(block)?;

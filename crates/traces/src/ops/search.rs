@@ -20,7 +20,7 @@ pub fn time_is_over(limits: &Limits) -> bool {
 
 /// Whether the block may have a frame from or to any of some accounts, by its capsule.
 pub(super) fn may_touch(traces: &Traces, block: &StoredBlock, accounts: &[Address]) -> bool {
-    let Ok(Some(capsule)) = traces.capsules().get(traces.home().chain().ledger(), &block.hash) else {
+    let Ok(Some(capsule)) = traces.capsules().get(traces.home().chain().reader(), &block.hash) else {
         return true;
     };
     let known =

@@ -27,7 +27,7 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
 use hearth_home::{ByteSender, JsonWriter, LookbackPolicy, NodeError};
-use hearth_primitives::{Account, Changeset, ReadSet, StateReader as _};
+use hearth_primitives::{Account, Changeset, Failure, ReadSet, StateReader as _};
 use hearth_tracers::{Cancel, TraceError};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,14 +47,14 @@ pub fn of_transaction(
 fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) -> Answer {
     let home = traces.home();
     let (stored, index) =
-        home.chain().ledger().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
+        home.chain().reader().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
     let block = &stored.block;
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
     let spec = home.chain().spec();
     home.mark_height(block.header.number, sender);
     traces.with_source((&block.header, stored.hash), LookbackPolicy::Guarded, |source| {
-        let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
+        let failed = |source: Failure| NodeError::Execution { height: block.header.number, source };
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let mut prefix = source.executor(spec, environment.clone());
         let transactions = block.body.transactions.iter().zip(senders.iter().copied());
@@ -69,7 +69,7 @@ fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) ->
         // Only the transaction runs on this executor, so that each of its reads reaches the state
         // that the prefix left.
         let mut executor = BlockExecutor::new(spec, environment, &timed, &prefix);
-        executor.transact(tx, sender).map_err(|error| failed(error.to_string()))?;
+        executor.transact(tx, sender).map_err(|error| failed(error.into()))?;
         let writes = executor.writes().last().cloned().unwrap_or_default();
         let reads = executor.into_state().into_reads();
         let before = Values::read(&reads, &prefix)?;

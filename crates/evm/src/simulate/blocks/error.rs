@@ -75,6 +75,18 @@ pub enum SimulateError {
     State(#[from] StateError),
 }
 
+impl SimulateError {
+    /// The failed read of state in it, if that is why there are no blocks.
+    pub fn state(&self) -> Option<&StateError> {
+        match self {
+            Self::State(error)
+            | Self::Call(CallError::State(error))
+            | Self::Block(BlockError::State(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl From<CallError> for SimulateError {
     fn from(error: CallError) -> Self {
         match error {

@@ -122,7 +122,7 @@ pub(super) fn dump(site: &Site<'_>) -> Answer {
 fn addresses(chain: &Chain) -> Result<BTreeSet<Address>, NodeError> {
     let edits = chain.pending_edits();
     let mut all: BTreeSet<Address> = edits.changes().accounts.iter().map(|change| change.address).collect();
-    for row in chain.kv().rows(DataDb::Account, &RowRange::default())? {
+    for row in chain.reader().rows(DataDb::Account, &RowRange::default())? {
         let row = row.map_err(|error| failed(&error))?;
         if row.key.len() == Address::len_bytes() {
             all.insert(Address::from_slice(&row.key));

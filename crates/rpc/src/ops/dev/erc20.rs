@@ -81,5 +81,5 @@ pub(super) fn set(site: &Site<'_>, token: Address, entry: Entry, value: U256) ->
         }
     }
     let message = format!("Unable to set ERC20 {}, no slot found", entry.name());
-    Err(NodeError::ExecutionFailed { message })
+    Err(NodeError::ExecutionFailed { source: message.into() })
 }

@@ -12,7 +12,7 @@ fn render(value: &Value) -> Answer {
 }
 
 fn fork_block(home: &Home) -> Option<u64> {
-    (!home.chain().kv().has_roots()).then(|| home.chain().base())
+    (!home.chain().reader().has_roots()).then(|| home.chain().base())
 }
 
 pub(super) fn node(site: &Site<'_>) -> Answer {
