@@ -178,11 +178,12 @@ impl NativeNode {
         Ok(promise)
     }
 
-    /// Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory of
-    /// this process or of the system; null otherwise. `op` is `traceTransaction`,
-    /// `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config` the
-    /// configuration as JSON. Nothing is written if the buffer is too small. Answers of more than
-    /// `gzip_over` bytes are written in gzip if the cache has them so; never where it is absent.
+    /// Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory
+    /// of this process or of the system; null otherwise. `op` is `traceTransaction`,
+    /// `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config`
+    /// the configuration as JSON. Nothing is written if the buffer is too small. Answers of more
+    /// than `gzip_over` bytes are written in gzip if the cache has them so; never where that is
+    /// absent.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments, reason = "a request as an object would cost more than the answer")]
     pub fn ready(

@@ -27,7 +27,7 @@ function row({ name, options, baked }: Row): string {
 /** Its text, from the core's table as JSON. */
 export const tracerTableText = (table: string): string =>
   [
-    "// The built-in tracers. Written by `npm run docs` from the core's table, crates/tracers/src/table.rs.",
+    '// The built-in tracers. `npm run docs` writes them from the table in crates/tracers/src/table.rs.',
     '',
     '/** A built-in tracer. */',
     'export interface TracerRow {',

@@ -347,7 +347,7 @@ impl<'a> BlockExecutor<'a> {
 
     fn prepare(&mut self, tx: &Transaction, sender: Address) -> Result<(), ExecuteError> {
         let account = self.state().account(sender)?.unwrap_or_default();
-        // EIP-3607 refuses senders with code; a delegation of EIP-7702 does not count as code there.
+        // EIP-3607 refuses senders with code, of which a delegation of EIP-7702 is none.
         let mut foreign_code = None;
         if account.has_code() {
             let code = self.state().code(account.code_hash)?;

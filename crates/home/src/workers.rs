@@ -304,6 +304,18 @@ impl WorkerPool {
         self.submitter().submit(job)
     }
 
+    /// As [`Submitter::submit_with`].
+    ///
+    /// # Errors
+    /// The value, and why the job was refused.
+    pub fn submit_with<T: Send + 'static>(
+        &self,
+        value: T,
+        job: impl FnOnce(T) + Send + 'static,
+    ) -> Result<(), (T, NodeError)> {
+        self.submitter().submit_with(value, job)
+    }
+
     /// What queues jobs without keeping the pool.
     pub fn submitter(&self) -> Submitter {
         Submitter { shared: self.shared.clone() }
@@ -339,14 +351,26 @@ pub struct Submitter {
 impl Submitter {
     /// As [`WorkerPool::submit`].
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
+        self.submit_with((), |()| job()).map_err(|((), error)| error)
+    }
+
+    /// Queues a job with what it works on, which a refused job gives back.
+    ///
+    /// # Errors
+    /// The value, and why the job was refused.
+    pub fn submit_with<T: Send + 'static>(
+        &self,
+        value: T,
+        job: impl FnOnce(T) + Send + 'static,
+    ) -> Result<(), (T, NodeError)> {
         // A job that is refused at once reports so here. In a pool whose jobs are all submitted so,
         // none is refused later.
         let refused = Arc::new(Mutex::new(None));
-        let tell = refused.clone();
+        let refusal = refused.clone();
         let order = Order { client: Arc::from(""), kind: Kind::Other, cancel: Cancel::new() };
         self.submit_for(order, move |go| match go {
-            Ok(()) => job(),
-            Err(error) => *tell.lock() = Some(error),
+            Ok(()) => job(value),
+            Err(error) => *refusal.lock() = Some((value, error)),
         });
         let refused = refused.lock().take();
         refused.map_or(Ok(()), Err)

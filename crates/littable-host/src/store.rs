@@ -134,21 +134,11 @@ impl Shared {
         work: impl FnOnce() -> Result<T, ScriptError> + Send + 'static,
         done: impl FnOnce(Result<T, ScriptError>) + Send + 'static,
     ) {
-        // The callback goes into a slot, so that a refused job hands it back.
-        let slot = Arc::new(Mutex::new(Some(done)));
-        let of_job = slot.clone();
-        let submitted = self.pool.submit(move || {
-            let result = guarded(|| Ok(work())).unwrap_or_else(|panic| Err(panic.into()));
-            let done = of_job.lock().take();
-            if let Some(done) = done {
-                done(result);
-            }
+        let submitted = self.pool.submit_with(done, |done| {
+            done(guarded(|| Ok(work())).unwrap_or_else(|panic| Err(panic.into())));
         });
-        if let Err(error) = submitted {
-            let done = slot.lock().take();
-            if let Some(done) = done {
-                done(Err(error.into()));
-            }
+        if let Err((done, error)) = submitted {
+            done(Err(error.into()));
         }
     }
 

@@ -1,9 +1,10 @@
 //! prestateTracer: the accounts and slots that a transaction reads, with their values before it,
 //! and optionally after it.
 //!
-//! The set of accounts is go-ethereum's (eth/tracers/native/prestate.go: OnTxStart and OnOpcode): those that the transaction names, and those that operands
-//! of instructions name, whether or not execution gets as far as loading them. Values before the
-//! transaction are read when they are first needed; values after it come from its write set.
+//! The set of accounts is go-ethereum's (eth/tracers/native/prestate.go: OnTxStart and OnOpcode):
+//! those that the transaction names, and those that operands of instructions name, whether or not
+//! execution gets as far as loading them. Values before the transaction are read when they are
+//! first needed; values after it come from its write set.
 
 use crate::classify::Failure;
 use crate::json::JsonWriter;

@@ -1,9 +1,10 @@
 //! The struct logger: one JSON object per instruction, written while the transaction runs.
 //!
-//! go-ethereum (eth/tracers/logger/logger.go: StructLogger.OnOpcode) calls its tracers once the gas of an instruction is known and before the instruction
-//! runs. Here a step is opened before the instruction with the state at that point (`pc`, `op`,
-//! `gas`, stack, memory), and closed after it with its cost. A step allocates nothing: texts of
-//! stack, memory and storage are kept and copied, the rest is formatted in the writer's buffer.
+//! go-ethereum (eth/tracers/logger/logger.go: StructLogger.OnOpcode) calls its tracers once the gas
+//! of an instruction is known and before the instruction runs. Here a step is opened before the
+//! instruction with the state at that point (`pc`, `op`, `gas`, stack, memory), and closed after it
+//! with its cost. A step allocates nothing: texts of stack, memory and storage are kept and copied,
+//! the rest is formatted in the writer's buffer.
 
 use crate::classify::Failure;
 use crate::drive::{Engine, Replay};
@@ -251,8 +252,8 @@ impl<'l, 'w> StructLogWriter<'l, 'w> {
                 context.journal_mut().sload(contract, logger.slot).map_or(U256::ZERO, |load| load.data);
             logger.lines.storage(json, contract, logger.slot, value);
         }
-        // go-ethereum finds other faults after it has reported the step (core/vm/interpreter.go: Run
-        // calls OnOpcode before it executes the operation, and OnFault if gas or stack do not do).
+        // go-ethereum finds other faults after it has reported the step (core/vm/interpreter.go:
+        // the deferred function of Run, which calls OnOpcode or, after that, OnFault).
         if fault.is_unpaid() {
             logger.lines.error(json, &fault.to_string());
         }

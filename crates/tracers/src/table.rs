@@ -2,9 +2,10 @@
 //!
 //! To add a tracer, write its file and its row. The row gives the name in requests, the options of
 //! `tracerConfig`, the variant of [`TracerPlan`] with the type of its checked options, the function
-//! that parses them, and what observes the execution: `frames`, a [`crate::FrameView`], which shares
-//! one recording with others; `tracer`, a type that implements [`crate::Tracing`]; or, if it writes
-//! while the transaction runs, `engine` with the member of an ensemble as a second expression.
+//! that parses them, and what observes the execution: `frames`, a [`crate::FrameView`], which
+//! shares one recording with others; `tracer`, a type that implements [`crate::Tracing`]; or, if it
+//! writes while the transaction runs, `engine` with the member of an ensemble as a second
+//! expression.
 //! Names and options in settings and documentation come from [`TRACERS`].
 
 use crate::call_tracer::CallTracerConfig;

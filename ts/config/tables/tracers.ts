@@ -1,4 +1,4 @@
-// The built-in tracers. Written by `npm run docs` from the core's table, crates/tracers/src/table.rs.
+// The built-in tracers. `npm run docs` writes them from the table in crates/tracers/src/table.rs.
 
 /** A built-in tracer. */
 export interface TracerRow {

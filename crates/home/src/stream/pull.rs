@@ -7,7 +7,7 @@ use crate::{
     workers::{Submitter, guarded},
 };
 use hearth_bake::AnswerBytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use std::sync::Arc;
 
 /// Gives the next bytes; `None` at the end.
@@ -62,21 +62,10 @@ pub(super) fn refill(channel: &Arc<Channel>, mut state: MutexGuard<'_, State>) {
     let Some(pull) = state.pull.take() else { return };
     drop(state);
     let pool = pull.pool.clone();
-    // In a slot, so that a refused job hands it back.
-    let slot = Arc::new(Mutex::new(Some(pull)));
-    let (of_job, for_job) = (slot.clone(), channel.clone());
-    let submitted = pool.submit(move || {
-        let pull = of_job.lock().take();
-        if let Some(pull) = pull {
-            fetch(&for_job, pull);
-        }
-    });
-    if submitted.is_err() {
+    let for_job = channel.clone();
+    if let Err((pull, _)) = pool.submit_with(pull, move |pull| fetch(&for_job, pull)) {
         // The threads are busy: a few chunks on this one are better than a torn answer.
-        let pull = slot.lock().take();
-        if let Some(pull) = pull {
-            fetch(channel, pull);
-        }
+        fetch(channel, pull);
     }
 }
 

@@ -12,7 +12,6 @@ use hearth_tracers::Cancel;
 use hearth_traces::{
     Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, TraceRequest, Traces, hook_link,
 };
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Traces under hooks of this process that may run at the same time.
@@ -66,11 +65,7 @@ impl Node {
             return stream;
         }
         let feeder = read.clone();
-        // In a slot, so that a refused job hands it back.
-        let slot = Arc::new(Mutex::new(Some(live)));
-        let job_slot = slot.clone();
-        let submitted = read.submit(move || {
-            let Some(mut live) = job_slot.lock().take() else { return };
+        let submitted = read.submit_with(live, move |mut live| {
             match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
                 Ok(Some((height, answer))) => {
                     live.traces.home().mark_height(height, &live.sender);
@@ -85,9 +80,7 @@ impl Node {
                 Ok(None) | Err(_) => live.start(),
             }
         });
-        if submitted.is_err()
-            && let Some(live) = slot.lock().take()
-        {
+        if let Err((live, _)) = submitted {
             live.start();
         }
         stream

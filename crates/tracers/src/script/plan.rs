@@ -1,6 +1,7 @@
 //! What a request names as a script.
 
-/// go-ethereum's own scripts (eth/tracers/js/internal/tracers). They answer by name, wherever scripts run.
+/// go-ethereum's own scripts (eth/tracers/js/internal/tracers). They answer by name, wherever
+/// scripts run.
 pub const SCRIPTS: &[&str] = &[
     "opcountTracer",
     "unigramTracer",

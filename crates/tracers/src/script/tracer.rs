@@ -309,8 +309,8 @@ impl ScriptTracer {
         }
     }
 
-    /// `ctx` as go-ethereum makes it (eth/tracers/js/goja.go: OnTxStart and GetResult): its gas price is the tip, and the index of a transaction is
-    /// known only within a block.
+    /// `ctx` as go-ethereum makes it (eth/tracers/js/goja.go: OnTxStart and GetResult): its gas
+    /// price is the tip, and the index of a transaction is known only within a block.
     fn ctx(&mut self, end: &TxEnd<'_>) -> End {
         let Top { block, is_create, from, to, value, input, output, error } = std::mem::take(&mut self.top);
         let tx = self.tx.as_ref();

@@ -93,8 +93,8 @@ impl NamedTrace<'_> {
     }
 }
 
-/// The tracer of a configuration that is only the name of one, as `JSON.stringify` writes it; `None`
-/// for every other text.
+/// The tracer of a configuration that is only the name of one, as `JSON.stringify` writes it;
+/// `None` for every other text.
 pub(super) fn tracer_of(config: &str) -> Option<BakedTracer> {
     let name = config.strip_prefix(r#"{"tracer":""#)?.strip_suffix(r#""}"#)?;
     BakedTracer::plain(name)
