@@ -354,7 +354,7 @@ impl Submitter {
         self.submit_with((), |()| job()).map_err(|((), error)| error)
     }
 
-    /// Queues a job with what it works on, which a refused job gives back.
+    /// Queues a job with what it works on, which a refused job returns.
     ///
     /// # Errors
     /// The value, and why the job was refused.

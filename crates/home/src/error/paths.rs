@@ -216,7 +216,7 @@ fn all() -> Vec<NodeError> {
         all.push(NodeError::Trace {
             source: TraceError::Replay(ExecuteError::State(error.clone()).into()).into(),
         });
-        all.push(NodeError::from(SimulateError::Call(CallError::State(error))));
+        all.push(NodeError::Simulation(Box::new(SimulateError::Call(CallError::State(error)))));
     }
     all.push(NodeError::HomeDamaged { home: home.clone(), reason: text(), repairable: true });
     all.push(NodeError::HomeInUse { home: home.clone(), holder: None });
