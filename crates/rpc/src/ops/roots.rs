@@ -40,7 +40,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
         });
     }
     let state = home.parent_state(&block.header)?;
-    let failed = |reason: String| NodeError::Execution { height: number, reason };
+    let failed = |source: Failure| NodeError::Execution { height: number, source };
     let mut trie = chain.roots_after(number - 1)?;
     let environment = BlockEnvironment::from_header(chain.spec(), &block.header);
     let transactions = &block.body.transactions;
