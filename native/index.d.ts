@@ -134,11 +134,12 @@ export declare class NativeNode {
    */
   events(after: number, wait: boolean): Promise<Buffer>
   /**
-   * Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory of
-   * this process or of the system; null otherwise. `op` is `traceTransaction`,
-   * `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config` the
-   * configuration as JSON. Nothing is written if the buffer is too small. Answers of more than
-   * `gzip_over` bytes are written in gzip if the cache has them so; never where it is absent.
+   * Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory
+   * of this process or of the system; null otherwise. `op` is `traceTransaction`,
+   * `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config`
+   * the configuration as JSON. Nothing is written if the buffer is too small. Answers of more
+   * than `gzip_over` bytes are written in gzip if the cache has them so; never where that is
+   * absent.
    */
   ready(op: string, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): NativeReady | null
   /**
