@@ -42,7 +42,7 @@ export const ANSWERS: Readonly<Record<string, string>> = {
     '-32000 both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
   'a trace of a transaction that does not exist': '-32000 transaction not found',
   'a trace with a tracer that does not exist':
-    '-32000 unknown tracer "nothingTracer"; known: callTracer, flatCallTracer, prestateTracer, #byteTracer, noopTracer, muxTracer, erc#Tracer, keccak#PreimageTracer, opcodeTracer, parityTracer, opcountTracer, unigramTracer, bigramTracer, trigramTracer, evmdisTracer, #byteTracerLegacy, callTracerLegacy, prestateTracerLegacy, noopTracerLegacy',
+    '-32000 unknown tracer "nothingTracer"; known: callTracer, prestateTracer, flatCallTracer, parityTracer, #byteTracer, noopTracer, muxTracer, erc#Tracer, keccak#PreimageTracer, opcodeTracer, opcountTracer, unigramTracer, bigramTracer, trigramTracer, evmdisTracer, #byteTracerLegacy, callTracerLegacy, prestateTracerLegacy, noopTracerLegacy',
   'a trace of a transaction':
     '{"from":"OWNER","gas":"0xf4240","gasUsed":"0xad7d","input":"0x60fe47b1000000000000000000000000000000000000000000000000000000000000002a","to":"CONTRACT","type":"CALL","value":"0x0"}',
   'a trace of a call that reverts':

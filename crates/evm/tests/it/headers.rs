@@ -131,7 +131,7 @@ fn under_bft_times_may_be_equal_and_gas_limits_take_no_steps() {
         lthash("", "0").unwrap().is_lthash() && lthash(r#","initialHeight":1"#, "0").unwrap().is_lthash()
     );
     assert!(!committed(r#""commitment":"mpt""#, "0").unwrap().is_lthash() && !bft.is_lthash());
-    let why = |spec: Result<ChainSpec, _>| spec.map(drop).unwrap_err().to_string();
+    let why = |spec: Result<ChainSpec, SpecError>| spec.map(drop).unwrap_err().to_string();
     assert!(why(lthash(r#","initialHeight":5"#, "0")).contains("since bft.initialHeight is not 1"));
     assert!(why(lthash("", "7")).contains("since byzantiumBlock is not 0"));
     assert!(why(committed(r#""commitment":"iavl""#, "0")).contains("mpt or lthash"));

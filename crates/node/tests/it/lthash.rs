@@ -56,7 +56,7 @@ fn header(comet: &Comet, height: i64) -> Value {
 fn refused(comet: &Comet, op: &str, args: &Value) -> String {
     let text = format!(r#"{{"op":"{op}","args":{args}}}"#);
     let request = Request::from_json(text.as_bytes()).expect("a request");
-    let error = answer(&comet.node, request).unwrap_err();
+    let error = answer(&comet.node, request).expect_err("the request is refused");
     assert!(matches!(error, NodeError::Unsupported { .. }), "{error:?}");
     error.to_string()
 }

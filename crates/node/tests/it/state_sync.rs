@@ -125,8 +125,8 @@ fn begins_with_a_state(genesis: &str) {
     let tag = |height: &str| json!({ "block": height, "full": false });
     assert_eq!(joined.ask("getBlockByNumber", &tag("0x15")), first.ask("getBlockByNumber", &tag("0x15")));
     let before = br#"{"op":"getBlockByNumber","args":{"block":"0x9","full":false}}"#;
-    let before =
-        crate::support::answer(&joined.node, Request::from_json(before).expect("a request")).unwrap_err();
+    let before = crate::support::answer(&joined.node, Request::from_json(before).expect("a request"))
+        .expect_err("the request is refused");
     assert!(matches!(before, NodeError::BeforeFirstBlock { height: 9, first: 21 }), "{before:?}");
     // From then on the home is as any other.
     joined.restart();
