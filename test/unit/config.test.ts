@@ -364,6 +364,7 @@ describe('rendering', () => {
       '[workers]',
       '[littable]',
       '[engine]',
+      '[follow]',
       '[consensus]',
       '[rest]',
       '[grpc]',

@@ -214,9 +214,17 @@ describe('cells', () => {
     cells.count(['eth_sendRawTransactionSync', 'http'])
     cells.count(['eth_sendRawTransactionSync', 'http'])
     expect(cells.points().map((p) => p.value)).toEqual([0, 0, 2, 0, 0, 0])
-    cells.count(['eth_call', 'http'])
+    cells.count(['eth_sign', 'http'])
     cells.count(['eth_getTransactionCount'])
     expect(cells.points().map((p) => p.value)).toEqual([0, 0, 2, 0, 0, 0])
+  })
+
+  it('of values that come later begin with their first count', () => {
+    const cells = cellsOf(INSTRUMENTS.redirected)
+    cells.count(['eth_call', 'http'])
+    cells.count(['eth_call', 'http'])
+    cells.count(['eth_call', 'smoke'])
+    expect(cells.points().slice(6)).toEqual([{ labels: { endpoint: 'eth_call', connection: 'http' }, value: 2 }])
   })
 
   it('with open labels are bounded', () => {

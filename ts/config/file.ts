@@ -28,6 +28,7 @@ const SECTION_ORDER = [
   'workers',
   'littable',
   'engine',
+  'follow',
   'consensus',
   'rest',
   'grpc',

@@ -6,6 +6,7 @@ import { CONSENSUS } from './tables/consensus.ts'
 import { COSMOS } from './tables/cosmos.ts'
 import { DEV } from './tables/dev.ts'
 import { ENGINE } from './tables/engine.ts'
+import { FOLLOW } from './tables/follow.ts'
 import { LISTENERS } from './tables/listeners.ts'
 import { LITTABLE } from './tables/littable.ts'
 import { NODE } from './tables/node.ts'
@@ -22,6 +23,7 @@ export const SETTINGS = {
   ...STATE,
   ...NODE,
   ...ENGINE,
+  ...FOLLOW,
   ...CONSENSUS,
   ...COSMOS,
   ...OPERATIONS,

@@ -49,6 +49,10 @@ export abstract class CoreDecorator implements Core {
     return this.core.originUrl?.bind(this.core)
   }
 
+  get follow(): Core['follow'] {
+    return this.core.follow
+  }
+
   get status(): (() => HomeStatus | undefined) | undefined {
     return this.core.status?.bind(this.core)
   }

@@ -51,6 +51,7 @@ export const CORE_ERROR_KINDS = [
   'origin',
   'read_only',
   'record_damaged',
+  'state_elsewhere',
   'store',
   'trace',
   'transaction_decode',

@@ -2,6 +2,7 @@
 import type { Body, ByteStream, GzipBody, WholeBody } from './body.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { DevOperations } from './dev-operations.ts'
+import type { FollowPort, Verified } from './follow.ts'
 
 /** `0x` and hex digits. */
 export type Hex = string
@@ -412,6 +413,17 @@ export interface Core {
    * The URL of a fork's remote node, without secret parts; undefined on a chain that is no fork.
    */
   readonly originUrl?: (() => string | undefined) | undefined
+  /** Takes blocks with what proves them; absent unless the data directory follows another node. */
+  readonly follow?: FollowPort | undefined
+  /**
+   * The same core for one request: `passed` is called with the method of each request to another
+   * node. Absent where nothing goes to another node.
+   */
+  observed?(passed: (method: string) => void): Core
+  /**
+   * How well each block that is held was checked; absent where every one was executed on its state.
+   */
+  verified?(): Verified
   /**
    * Events of chain and pool after the first `after` events since the node was opened, as JSON:
    * `{next, missed, events}` with events `["added", number, hash]`, `["removed", number, hash]` and

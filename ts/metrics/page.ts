@@ -34,10 +34,10 @@ const GROUPS: readonly (readonly [prefix: string, title: string, text: string])[
   ['', 'Others', ''],
 ]
 
-const labelText = ({ key, values }: Label): string => {
+const labelText = ({ key, values, later = [] }: Label): string => {
   if (values === undefined) return `\`${key}\``
   const shown = values.map((value) => (value === '' ? '""' : value)).join(', ')
-  return `\`${key}\`: ${shown}`
+  return `\`${key}\`: ${shown}${later.length === 0 ? '' : `; from their first request on: ${later.join(', ')}`}`
 }
 
 /**

@@ -70,23 +70,36 @@ export const cellsOf = ({ labels }: Instrument): Cells =>
 const SEPARATOR = '\n'
 
 /**
- * A counter whose labels are all finite: every series is there from the start, at zero. Other
- * values are not counted.
+ * A counter whose labels are all finite: every series is there from the start, at zero, except
+ * those of values that come later. Other values are not counted.
  */
 class ClosedCells implements Cells {
-  private readonly labels: readonly Labels[]
-  private readonly places: ReadonlyMap<string, number>
-  private readonly values: Float64Array
+  private readonly keys: readonly Label[]
+  private readonly labels: Labels[]
+  private readonly places: Map<string, number>
+  private readonly values: number[]
 
   constructor(labels: readonly Label[]) {
+    this.keys = labels
     this.labels = combinations(labels)
     this.places = new Map(this.labels.map((series, place) => [Object.values(series).join(SEPARATOR), place]))
-    this.values = new Float64Array(this.labels.length)
+    this.values = this.labels.map(() => 0)
   }
 
   count(values: readonly string[]): void {
-    const place = this.places.get(values.join(SEPARATOR))
+    const name = values.join(SEPARATOR)
+    const place = this.places.get(name) ?? this.added(name, values)
     if (place !== undefined) this.values[place] = (this.values[place] as number) + 1
+  }
+
+  /** The place of a series that begins now; undefined where the table has no such series. */
+  private added(name: string, values: readonly string[]): number | undefined {
+    const isKnown = this.keys.every(({ values: first = [], later = [] }, i) => [...first, ...later].includes(values[i] as string))
+    if (!isKnown) return undefined
+    const place = this.labels.push(Object.fromEntries(this.keys.map(({ key }, i) => [key, values[i] as string]))) - 1
+    this.values.push(0)
+    this.places.set(name, place)
+    return place
   }
 
   points(): Point<number>[] {

@@ -1,5 +1,6 @@
 // The one table of JSON-RPC errors: each kind of failure, its code, and what metrics say of it.
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
+import { PeerError } from '../peers/error.ts'
 import type { ForwardedError, ForwardFailure } from '../peers/forward.ts'
 
 /** Codes of the JSON-RPC 2.0 specification (section 5.1) and of go-ethereum. */
@@ -167,6 +168,10 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   origin: { code: CODE.server, message: 'the origin of the fork: REASON' },
   read_only: { code: CODE.server, message: 'the data directory is open for reading only: nothing can be changed or sent' },
   record_damaged: { code: CODE.internal, message: 'the record (or the receipts, or the capsule) of block HASH is damaged' },
+  state_elsewhere: {
+    code: CODE.server,
+    message: 'this node holds no state: REASON, where it follows another node that gives no answer',
+  },
   store: { code: CODE.internal, message: 'a store of this node failed; its log says more' },
   trace: { code: CODE.server, message: 'REASON' },
   transaction_decode: { code: CODE.server, message: 'REASON' },
@@ -333,6 +338,7 @@ export const protocolErrors = (): [RpcError, string][] => [
  */
 export function toRpcError(e: unknown, report: (e: unknown) => void): RpcError {
   if (e instanceof RpcError) return e
+  if (e instanceof PeerError) return forwardedError({ code: e.code, message: e.said, data: e.data })
   if (e instanceof CoreError) {
     // What is hidden from the client is in the log.
     if (e.kind === 'internal' || e.kind === 'store' || e.public !== undefined) report(e)

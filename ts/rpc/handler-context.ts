@@ -1,5 +1,7 @@
 // What handlers work with: the node's context, and what belongs to one request.
+import type { Core } from '../core/port.ts'
 import { type Client, ClientCaller } from './client.ts'
+import type { PassedOnMethod } from './elsewhere.ts'
 import { SubscriptionHub } from './follow/index.ts'
 import { CONNECTIONS, type RequestMeter, type Sample } from './meter.ts'
 import type { Context, HandlerContext, Method } from './method.ts'
@@ -39,13 +41,33 @@ export class HandlerContexts {
   of(method: Method, { client, sample, subscriber, headers }: Request): HandlerContext {
     const { address } = client
     const redirect = this.redirect(method, client, headers)
-    const ofClient = redirect === undefined ? this.ofClient(client) : { ...this.ofClient(client), redirect }
+    const ofAll = redirect === undefined ? this.ofClient(client) : { ...this.ofClient(client), redirect }
+    const observed = this.observed(client, headers)
+    const ofClient = observed === undefined ? ofAll : { ...ofAll, core: observed }
     const context = method.keeps ? { ...ofClient, client: address } : ofClient
     const isShort = method.cost === 'read' || address === undefined
     if (isShort) return subscriber === undefined ? context : { ...context, subscriber }
     const warn = client.takesWarnings === true ? (warning: string): void => addWarning(headers, warning) : undefined
     const { core } = context
     return { ...context, subscriber, warn, core: core.withCaller?.(new ClientCaller(address, client, sample)) ?? core }
+  }
+
+  /** Says in the headers of a reply how well the blocks of this node were checked. */
+  mark(headers: ReplyHeaders): void {
+    const verified = this.context.core.verified?.()
+    if (verified !== undefined) headers.verified ??= verified
+  }
+
+  /**
+   * The core of one request, which counts what goes to an upstream; undefined where nothing does.
+   */
+  private observed(client: Client, headers: ReplyHeaders): Core | undefined {
+    this.mark(headers)
+    return this.context.core.observed?.((method) => {
+      // The unit tests compare the names of both tables.
+      this.meter.count('redirected', method as PassedOnMethod, client.connection)
+      headers.verified = 'upstream'
+    })
   }
 
   /** What sends a request to a validator; undefined where the request stays here. */

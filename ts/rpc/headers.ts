@@ -1,5 +1,6 @@
 // Headers of answers over HTTP that say more than the answer does.
 import type { TraceOrigin } from '../core/port.ts'
+import { VERIFIED, VERIFIED_HEADER } from './elsewhere.ts'
 import { ANY, REDIRECTED_HEADER, REDIRECTED_TO_HEADER } from './redirect.ts'
 
 /** Header that says what a trace was made from. */
@@ -63,6 +64,14 @@ export const headersSection = (): string[] => [
   `### ${LEGACY_HEADER}`,
   '',
   'Methods of the namespace `chain` are kept for clients that know them, and may go away (`evm.enabled_legacy_chain_apis`). An answer of one carries this header.',
+  '',
+  `### ${VERIFIED_HEADER}`,
+  '',
+  'How well what an answer of `hearth follow` is made from was checked. Nodes that hold state send no such header.',
+  '',
+  '| value | when |',
+  '|---|---|',
+  ...Object.entries(VERIFIED).map(([value, when]) => `| \`${value}\` | ${when} |`),
   '',
   `### ${REDIRECTED_TO_HEADER}`,
   '',

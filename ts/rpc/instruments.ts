@@ -1,6 +1,7 @@
 // Every instrument of the RPC layer, once. Recording, the scrape page, docs/metrics.md and the
 // tests of the dashboards follow from it and from the table of the native core, whose rows have the
 // same shape.
+import { PASSED_ON_METHODS } from './elsewhere.ts'
 import { ERROR_CLASSES } from './errors.ts'
 import { CONNECTIONS } from './meter.ts'
 import { CODE_CLASSES } from './outcome.ts'
@@ -14,8 +15,10 @@ export type Unit = 's' | 'ms' | 'By' | '{count}'
 /** A label. Without `values` it is open: a series appears with its value. */
 export interface Label {
   readonly key: string
-  /** All the values that it takes. */
+  /** All the values that it takes, but for `later`. */
   readonly values?: readonly string[]
+  /** Further values, whose series begin with their first count. */
+  readonly later?: readonly string[]
 }
 
 /**
@@ -58,6 +61,27 @@ export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filte
 /** How a node was started; the label `mode`. */
 export const NODE_MODES = ['start', 'dev'] as const
 export type NodeMode = (typeof NODE_MODES)[number]
+
+/** What became of a block of hearth follow; the label `verified`. */
+export const FOLLOWED = ['proven', 'executed', 'hole'] as const
+
+/** What of a block, or of what proves it, was wrong; the label `field`. */
+export const REFUSED_FIELDS = [
+  'hash',
+  'header',
+  'body',
+  'transactionsRoot',
+  'execution',
+  'gasUsed',
+  'logsBloom',
+  'receiptsRoot',
+  'requestsHash',
+  'stateRoot',
+  'witness',
+  'too_large',
+  'reorg',
+  'other',
+] as const
 
 /** The table. */
 export const INSTRUMENTS = {
@@ -105,8 +129,8 @@ export const INSTRUMENTS = {
     kind: 'counter',
     source: 'count',
     unit: '{count}',
-    help: 'Requests sent to the node of evm.forward_url, or by consensus.redirect to a validator, failures included',
-    labels: [{ key: 'endpoint', values: FORWARDED_METHODS }, connection],
+    help: 'Requests sent to the node of evm.forward_url, by consensus.redirect to a validator, or by hearth follow to an upstream, failures included',
+    labels: [{ key: 'endpoint', values: FORWARDED_METHODS, later: PASSED_ON_METHODS }, connection],
   }),
   cosmosQueries: row({
     name: 'cosmos_queries_total',
@@ -154,6 +178,78 @@ export const INSTRUMENTS = {
     source: 'watch',
     unit: '{count}',
     help: 'Times that a supervised CometBFT was started again since the node started',
+    labels: [],
+  }),
+  followedBlocks: row({
+    name: 'follow_blocks_total',
+    kind: 'counter',
+    source: 'count',
+    unit: '{count}',
+    help: 'Blocks that hearth follow took since the start: proven up to the state root, executed without it, or kept as holes that the upstream serves',
+    labels: [{ key: 'verified', values: FOLLOWED }],
+  }),
+  followRefused: row({
+    name: 'follow_refused_total',
+    kind: 'counter',
+    source: 'count',
+    unit: '{count}',
+    help: 'Attempts to take a block of an upstream that were refused, by what was wrong: other rules than here, or an upstream with defects',
+    labels: [{ key: 'field', values: REFUSED_FIELDS }],
+  }),
+  followReorged: row({
+    name: 'follow_reorged_blocks_total',
+    kind: 'counter',
+    source: 'watch',
+    unit: '{count}',
+    help: 'Blocks that left the chain of hearth follow for another branch since the start',
+    labels: [],
+  }),
+  followFillRounds: row({
+    name: 'follow_fill_rounds_total',
+    kind: 'counter',
+    source: 'watch',
+    unit: '{count}',
+    help: 'Rounds in which hearth follow fetched what a witness lacked',
+    labels: [],
+  }),
+  followWitnessBytes: row({
+    name: 'follow_witness_bytes_total',
+    kind: 'counter',
+    source: 'watch',
+    unit: 'By',
+    help: 'Bytes of witnesses that hearth follow received, as text',
+    labels: [],
+  }),
+  followUpstreamHead: row({
+    name: 'follow_upstream_head',
+    kind: 'gauge',
+    source: 'watch',
+    unit: '{count}',
+    help: 'Number of the newest block of the upstreams; no sample while none answers, or without hearth follow',
+    labels: [],
+  }),
+  followLag: row({
+    name: 'follow_lag_blocks',
+    kind: 'gauge',
+    source: 'watch',
+    unit: '{count}',
+    help: 'Blocks that this node is behind its upstreams; no sample while none answers, or without hearth follow',
+    labels: [],
+  }),
+  followHoles: row({
+    name: 'follow_holes',
+    kind: 'gauge',
+    source: 'watch',
+    unit: '{count}',
+    help: 'Blocks of this data directory that could not be executed, which the upstream serves',
+    labels: [],
+  }),
+  followUpstreams: row({
+    name: 'follow_upstreams_reached',
+    kind: 'gauge',
+    source: 'watch',
+    unit: '{count}',
+    help: 'Upstreams that answer, and whose chain and rules are those of this node',
     labels: [],
   }),
   historicalTraces: row({
@@ -207,7 +303,8 @@ export type Counted = Of<'count'>
 /** The instruments whose values are read for each page. */
 export type Watched = Of<'watch'>
 
-type ValueOf<L> = L extends { readonly values: readonly (infer V extends string)[] } ? V : string
+type LaterOf<L> = L extends { readonly later: readonly (infer V extends string)[] } ? V : never
+type ValueOf<L> = L extends { readonly values: readonly (infer V extends string)[] } ? V | LaterOf<L> : string
 
 /** The values of the labels of a counter, in their order. */
 export type LabelValues<K extends Counted> = Table[K] extends { readonly labels: infer L extends readonly Label[] }

@@ -94,11 +94,12 @@ export class Invoker {
   }
 
   /** The answer where it is baked and ready. */
-  private ready(name: string, params: unknown, { id, options, sample }: Invocation): Body | undefined {
+  private ready(name: string, params: unknown, { id, options, sample, headers }: Invocation): Body | undefined {
     const ready = id === undefined ? undefined : this.findReady?.(name, params, options)
     if (ready === undefined) return undefined
     if (ready.historical) sample.historical()
     if (options.facts !== undefined) options.facts.origin = 'baked'
+    this.contexts.mark(headers)
     return ready.body
   }
 

@@ -1,6 +1,7 @@
 // The reply to a message: its body, and what a transport may say beside it.
 import { type Body, EMPTY } from '../core/body.ts'
 import type { TraceOrigin } from '../core/port.ts'
+import type { VerifiedBy } from './elsewhere.ts'
 import { errorAnswer } from './envelope.ts'
 import type { RpcError } from './errors.ts'
 import { WARNINGS_MAX } from './headers.ts'
@@ -18,6 +19,8 @@ export interface ReplyHeaders {
   waitedMs?: number | undefined
   /** Whether a method of the namespace `chain` was called. */
   usedLegacy?: boolean
+  /** How well what the answer is made from was checked; absent unless the node follows another. */
+  verified?: VerifiedBy
   /** The validator that answered the request. */
   redirectedTo?: string | undefined
   /** What is probably a mistake in the request, at most `WARNINGS_MAX`. */

@@ -180,6 +180,7 @@ const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   origin: HearthError,
   read_only: ReadOnlyError,
   record_damaged: StoreError,
+  state_elsewhere: NotFoundError,
   store: StoreError,
   trace: TraceError,
   transaction_decode: ArgumentError,

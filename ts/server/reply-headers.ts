@@ -1,4 +1,5 @@
 // What is said beside a reply, as a status and headers of HTTP.
+import { VERIFIED_HEADER } from '../rpc/elsewhere.ts'
 import { LEGACY_HEADER, LEGACY_TEXT, TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
 import { REDIRECTED_TO_HEADER } from '../rpc/redirect.ts'
 import type { ReplyHeaders } from '../rpc/reply.ts'
@@ -17,7 +18,7 @@ const MS_PER_SECOND = 1000
 
 /** The headers of a reply, without those that depend on its length and encoding. */
 export function headersOf(headers: ReplyHeaders): Header[] {
-  const { isUnauthorized, origin, redirectedTo, retryAfterMs, usedLegacy, waitedMs, warnings } = headers
+  const { isUnauthorized, origin, redirectedTo, retryAfterMs, usedLegacy, verified, waitedMs, warnings } = headers
   const given: Header[] = []
   if (retryAfterMs !== undefined) given.push(['retry-after', String(Math.ceil(retryAfterMs / MS_PER_SECOND))])
   if (isUnauthorized === true) given.push(['www-authenticate', CHALLENGE])
@@ -25,6 +26,7 @@ export function headersOf(headers: ReplyHeaders): Header[] {
   if (waitedMs !== undefined) given.push(['server-timing', `wait;dur=${waitedMs.toFixed(1)}`])
   if (origin !== undefined) given.push([TRACE_HEADER, origin])
   if (usedLegacy === true) given.push([LEGACY_HEADER, LEGACY_TEXT])
+  if (verified !== undefined) given.push([VERIFIED_HEADER, verified])
   if (redirectedTo !== undefined) given.push([REDIRECTED_TO_HEADER, redirectedTo])
   if (warnings !== undefined) given.push([WARNING_HEADER, warnings.join(' | ')])
   return given

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoAnswer, postForBytes, Refused, shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
 import type { Guard } from './batches.ts'
-import { resultBytes } from './envelope.ts'
+import { resultBytes, uncheckedResult } from './envelope.ts'
 import { BACKOFF_MS, BACKOFF_MS_MAX, isPassing, UpstreamError } from './error.ts'
 
 /** A JSON-RPC request: method and parameters. */
@@ -97,6 +97,16 @@ export class UpstreamClient {
     const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.lastId, method, params }))
     const body = JSON.stringify(requests.length === 1 ? requests[0] : requests)
     return postForBytes(this.options.url, body, { timeoutMs, answerBytesMax, signal: this.closed.signal })
+  }
+
+  /** The value of one attempt. */
+  async once<T = unknown>(method: string, params: readonly unknown[], bounds: OnceOptions): Promise<T> {
+    return JSON.parse(resultBytes(method, await this.post([[method, params]], bounds)).toString('utf8')) as T
+  }
+
+  /** The bytes of the result of one attempt, of whose envelope alone is known that it is JSON. */
+  async onceUnchecked(method: string, params: readonly unknown[], bounds: OnceOptions): Promise<Buffer> {
+    return uncheckedResult(method, await this.post([[method, params]], bounds))
   }
 
   /** Checks after a failure that the upstream is the same. Throws `Refused` where it is not. */

@@ -67,9 +67,16 @@ export function resultBytes(method: string, answer: Buffer): Buffer {
   } catch {
     throw new BadEnvelope('its answer is no JSON')
   }
+  return uncheckedResult(method, answer)
+}
+
+/**
+ * As `resultBytes`, without a look at the result itself: for answers of many megabytes whose
+ * reader checks them.
+ */
+export function uncheckedResult(method: string, answer: Buffer): Buffer {
   const { error, result } = Object.fromEntries(members(answer)) as { error?: Buffer; result?: Buffer }
-  const refusal =
-    error === undefined ? null : (JSON.parse(error.toString('utf8')) as { code?: unknown; message?: unknown; data?: unknown } | null)
+  const refusal = error === undefined ? null : parsedError(error)
   if (refusal !== null) {
     const { code, message, data } = refusal
     const text = typeof message === 'string' ? message : 'an error without a message'
@@ -79,4 +86,13 @@ export function resultBytes(method: string, answer: Buffer): Buffer {
   let end = result.length
   while (end > 0 && (result[end - 1] as number) <= SPACE_MAX) end--
   return result.subarray(0, end)
+}
+
+/** The error of a response; null where there is none. */
+function parsedError(error: Buffer): { readonly code?: unknown; readonly message?: unknown; readonly data?: unknown } | null {
+  try {
+    return JSON.parse(error.toString('utf8')) as { code?: unknown; message?: unknown; data?: unknown } | null
+  } catch {
+    throw new BadEnvelope('its answer is no JSON')
+  }
 }

@@ -1,5 +1,5 @@
 // Errors of other nodes, and after which of them another attempt may help.
-import { foreignText } from '../peers/words.ts'
+import { PeerError } from '../peers/error.ts'
 
 /** Waits between attempts begin with this, double, and end with that, in milliseconds. */
 export const BACKOFF_MS = 100
@@ -14,18 +14,6 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, -32097, 429
 export const isPassing = (code: unknown): boolean => PASSING_CODES.has(code)
 
 /** An error that an upstream answered with. */
-export class UpstreamError extends Error {
+export class UpstreamError extends PeerError {
   override name = 'UpstreamError'
-  readonly code: number
-  /** The message of the upstream, without control characters and of bounded length. */
-  readonly said: string
-  readonly data: unknown
-
-  constructor(method: string, code: number, message: string, data: unknown) {
-    const said = foreignText(message)
-    super(`${method}: ${said}`)
-    this.said = said
-    this.code = code
-    this.data = data
-  }
 }

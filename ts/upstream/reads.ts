@@ -162,6 +162,68 @@ export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op
   getRawTransaction: at('debug_getRawTransaction', 'hash', none, (a) => [a.hash]),
 }
 
+/** The pool, of which a node that follows has none. */
+const ofPool = <A>(method: string, params: (args: A) => readonly unknown[] = () => []): PassedOn<A> =>
+  at(method, 'state', () => 'pending', params)
+
+/** Operations that a node without any state passes on. */
+export const FOLLOWED_READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op]> } = {
+  ...READS,
+  getProof: at(
+    'eth_getProof',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.address, a.slots.map(({ slot, whole }) => (whole ? slot : `0x${BigInt(slot).toString(16)}`)), b],
+  ),
+  getStorageValues: at(
+    'eth_getStorageValues',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.requests, b],
+  ),
+  simulateV1: at(
+    'eth_simulateV1',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.options, b],
+  ),
+  storageRangeAt: at(
+    'debug_storageRangeAt',
+    'state',
+    (a) => a.block,
+    (a, b) => [b, Number(a.txIndex), a.address, a.keyStart, Number(a.maxResult)],
+  ),
+  fillTransaction: ofPool('eth_fillTransaction', (a) => [a.transaction]),
+  intermediateRoots: at(
+    'debug_intermediateRoots',
+    'state',
+    (a) => ({ blockHash: a.hash }),
+    (a) => [a.hash],
+  ),
+  getRawTransactionByIndex: at(
+    'eth_getRawTransactionByBlockNumberAndIndex',
+    'content',
+    (a) => a.block,
+    (a, b) => [b, a.index],
+  ),
+  getHeaderByNumber: at(
+    'eth_getHeaderByNumber',
+    'content',
+    (a) => a.block,
+    (_, b) => [b],
+  ),
+  getHeaderByHash: at(
+    'eth_getHeaderByHash',
+    'hash',
+    (a) => ({ blockHash: a.hash }),
+    (a) => [a.hash],
+  ),
+  txpoolStatus: ofPool('txpool_status'),
+  txpoolContent: ofPool('txpool_content'),
+  txpoolInspect: ofPool('txpool_inspect'),
+  txpoolContentFrom: ofPool('txpool_contentFrom', (a) => [a.address]),
+}
+
 /** Steps of a transaction, call or block. What is not here is requested from the origin. */
 const ofSteps = (method: string): PassedOn<StepsArguments> =>
   at(
@@ -202,6 +264,39 @@ export const TRACES: { readonly [Op in keyof StreamOperations]?: PassedOn<Stream
       return [a.transaction, b, trimmedObject({ ...config, txIndex, stateOverrides, blockOverrides })]
     },
   ),
+}
+
+/** Traces that a node without any state passes on. */
+export const FOLLOWED_TRACES: { readonly [Op in keyof StreamOperations]?: PassedOn<StreamOperations[Op]> } = {
+  ...TRACES,
+  traceBlock: at('debug_traceBlock', 'hash', none, (a) => trimmed([a.rlp, a.config])),
+  traceCallMany: at(
+    'debug_traceCallMany',
+    'state',
+    (a) => a.block,
+    (a, block) => {
+      const { bundles, transactionIndex, stateOverrides, blockOverrides, config } = a
+      const list = bundles.map(({ transactions, blockOverrides }) => trimmedObject({ transactions, blockOverride: blockOverrides }))
+      const context = trimmedObject({ blockNumber: block, transactionIndex })
+      return [list, context, trimmedObject({ ...config, stateOverrides, blockOverrides })]
+    },
+  ),
+  parityCalls: at('trace_call', 'state', ({ block }) => block, parityParams),
+}
+
+/**
+ * The method of a call of the namespace trace: of several calls, of a signed transaction, of one
+ * call.
+ */
+export function parityMethod({ calls, list }: StreamOperations['parityCalls']): string {
+  if (list) return 'trace_callMany'
+  return calls[0]?.raw === undefined ? 'trace_call' : 'trace_rawTransaction'
+}
+
+function parityParams({ calls, list }: StreamOperations['parityCalls'], block: BlockRef): readonly unknown[] {
+  if (list) return [calls.map(({ transaction, types }) => [transaction, types]), block]
+  const [call] = calls
+  return call?.raw === undefined ? [call?.transaction, call?.types, block] : [call.raw, call.types]
 }
 
 const trimmedObject = (o: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>

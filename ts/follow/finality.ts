@@ -1,0 +1,58 @@
+// The safe and the finalized block of the upstream, as far as this node holds them.
+import type { BlockId, FollowedFinality, FollowPort } from '../core/follow.ts'
+import type { Held } from './branch.ts'
+import type { Upstreams } from './upstreams.ts'
+
+/** Time between two looks, in milliseconds. */
+const EVERY_MS = 2_000
+
+/** The same while no upstream answers. */
+const SOON_MS = 200
+
+/** Passes finality on to the core. */
+export class FinalityWatch {
+  private readonly port: FollowPort
+  private readonly upstreams: Upstreams
+  private readonly hashAt: Held['hashAt']
+  private timer: NodeJS.Timeout | undefined
+  private closed = false
+  private under: Promise<void> = Promise.resolve()
+
+  constructor(port: FollowPort, upstreams: Upstreams, hashAt: Held['hashAt']) {
+    this.port = port
+    this.upstreams = upstreams
+    this.hashAt = hashAt
+  }
+
+  start(): void {
+    this.under = this.look().then(() => {
+      const waitMs = this.upstreams.best === undefined ? SOON_MS : EVERY_MS
+      if (!this.closed) this.timer = setTimeout(() => this.start(), waitMs)
+    })
+  }
+
+  /** Resolves once the look under way is over. */
+  async stop(): Promise<void> {
+    this.closed = true
+    clearTimeout(this.timer)
+    await this.under
+  }
+
+  /** Never rejects: heads say what is wrong with an upstream. */
+  private async look(): Promise<void> {
+    const upstream = this.upstreams.best?.upstream
+    if (upstream === undefined) return
+    try {
+      const { safe, finalized } = this.port.state()
+      const found = async (tag: 'safe' | 'finalized', now: BlockId | null): Promise<FollowedFinality> => {
+        const block = await upstream.headerAt(tag).catch(() => undefined)
+        if (block === undefined || block.hash === now?.hash || (await this.hashAt(block.number)) !== block.hash) return {}
+        return { [tag]: block.hash }
+      }
+      const now = { ...(await found('safe', safe)), ...(await found('finalized', finalized)) }
+      if (!this.closed && Object.keys(now).length > 0) await this.port.setFinality(now)
+    } catch {
+      // The chain moved, or the core is being closed: the next look has the next block.
+    }
+  }
+}
