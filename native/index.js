@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, metricsCatalog, openLittable, openNode, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -785,6 +785,7 @@ export { NativeOrigin }
 export { NativeStream }
 export { confineProcess }
 export { devAccounts }
+export { initFollower }
 export { metricsCatalog }
 export { openLittable }
 export { openNode }

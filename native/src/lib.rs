@@ -18,6 +18,7 @@ compile_error!(
 
 mod answer;
 mod confine;
+mod follow;
 mod hooks;
 mod jobs;
 mod littable;
@@ -26,6 +27,7 @@ mod origin;
 mod watchdog;
 
 pub use confine::confine_process;
+pub use follow::init_follower;
 pub use hooks::NativeHooks;
 pub use jobs::{NativeJob, start_job};
 pub use littable::{

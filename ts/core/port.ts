@@ -118,6 +118,7 @@ export interface Operations extends DevOperations {
   getRawReceipts: { block: BlockRef }
   getRawTransaction: { hash: Hex }
   intermediateRoots: { hash: Hex }
+  executionWitness: { block: BlockRef; legacy: boolean }
   storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
   getBadBlocks: undefined
   /** A page of the transactions that an account has part in; `block` 0: from the end on. */

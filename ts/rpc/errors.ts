@@ -168,10 +168,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   origin: { code: CODE.server, message: 'the origin of the fork: REASON' },
   read_only: { code: CODE.server, message: 'the data directory is open for reading only: nothing can be changed or sent' },
   record_damaged: { code: CODE.internal, message: 'the record (or the receipts, or the capsule) of block HASH is damaged' },
-  state_elsewhere: {
-    code: CODE.server,
-    message: 'this node holds no state: REASON, where it follows another node that gives no answer',
-  },
+  state_elsewhere: { code: CODE.server, message: 'REASON: not kept here: this node follows another one, which has it' },
   store: { code: CODE.internal, message: 'a store of this node failed; its log says more' },
   trace: { code: CODE.server, message: 'REASON' },
   transaction_decode: { code: CODE.server, message: 'REASON' },

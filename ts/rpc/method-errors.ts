@@ -10,7 +10,7 @@ const ERRORS: readonly (readonly [error: string, methods: RegExp])[] = [
   ['4 not mined in time', /^eth_send(?:Raw)?TransactionSync$/],
   [
     '-32000 no such block, or its state is pruned',
-    /^eth_(?:call|estimateGas|createAccessList|getBalance|getCode|getStorage\w+|getProof|getTransactionCount|getAccount\w*|feeHistory|simulateV1)$|^debug_(?:trace|storageRangeAt|intermediateRoots|getRaw[BHR])/,
+    /^eth_(?:call|estimateGas|createAccessList|getBalance|getCode|getStorage\w+|getProof|getTransactionCount|getAccount\w*|feeHistory|simulateV1)$|^debug_(?:trace|storageRangeAt|intermediateRoots|executionWitness|getRaw[BHR])/,
   ],
   ['-32000 unknown tracer, timeout, or the tracer failed', /^debug_(?:standard)?[tT]race(?!StateAccess)/],
   ['-32005 range too large', /^eth_getLogs$|^eth_getFilterLogs$|^trace_filter$|^ots_searchTransactions/],

@@ -70,6 +70,7 @@ const BY_CODEC: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [codecs.typedCalls, '[transaction, types][]'],
   [codecs.uint64, 'quantity'],
   [codecs.url, 'text'],
+  [codecs.witnessMode, '`canonical` or `legacy`'],
   [codecs.word, 'text'],
   [codecs.word256, 'hash or number'],
 ])

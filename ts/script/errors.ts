@@ -180,7 +180,7 @@ const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   origin: HearthError,
   read_only: ReadOnlyError,
   record_damaged: StoreError,
-  state_elsewhere: NotFoundError,
+  state_elsewhere: NotRetainedError,
   store: StoreError,
   trace: TraceError,
   transaction_decode: ArgumentError,

@@ -42,6 +42,17 @@ export type RpcTraceCallConfig = RpcTraceConfig & {
 /** Whose steps: a transaction's, or those of a call. */
 export type RpcStepsOf = Hex | ({ readonly transaction: object; readonly block: RpcBlock } & Omit<RpcTraceCallConfig, keyof RpcTraceConfig>)
 
+/** The form of a witness: headers as RLP, or as objects. */
+export type WitnessMode = 'canonical' | 'legacy'
+
+/** What a client without the state needs to execute a block. */
+export interface RpcWitness {
+  readonly state: readonly Hex[]
+  readonly codes: readonly Hex[]
+  readonly headers: readonly (Hex | object)[]
+  readonly keys?: null
+}
+
 /** The methods of the namespace `debug`, for `rpcSchema<DebugRpcSchema>()` of viem. */
 export type DebugRpcSchema = [
   { Method: 'debug_traceTransaction'; Parameters: [hash: Hex] | [hash: Hex, config: RpcTraceConfig]; ReturnType: unknown },
@@ -85,6 +96,8 @@ export type DebugRpcSchema = [
   { Method: 'debug_getRawTransaction'; Parameters: [hash: Hex]; ReturnType: Hex },
   { Method: 'debug_getBadBlocks'; Parameters?: undefined; ReturnType: readonly object[] },
   { Method: 'debug_intermediateRoots'; Parameters: [hash: Hex]; ReturnType: readonly Hex[] },
+  { Method: 'debug_executionWitness'; Parameters: [block: RpcBlock] | [block: RpcBlock, mode: WitnessMode]; ReturnType: RpcWitness },
+  { Method: 'debug_executionWitnessByHash'; Parameters: [hash: Hex] | [hash: Hex, mode: WitnessMode]; ReturnType: RpcWitness },
   {
     Method: 'debug_storageRangeAt'
     Parameters: [block: RpcBlock, txIndex: number, address: Hex, keyStart: Hex, maxResult: number]

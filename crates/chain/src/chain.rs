@@ -3,6 +3,7 @@
 use crate::ChainError;
 use crate::branch::Finality;
 use crate::edits::EditedState;
+use crate::follow::{MAINNET_GENESIS_HASH, Marks};
 use crate::format;
 use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
@@ -72,6 +73,7 @@ pub struct Chain {
     pub(crate) watchers: Watchers,
     pub(crate) edited: EditedState,
     pub(crate) finality: RwLock<Finality>,
+    pub(crate) marks: Marks,
 }
 
 impl Chain {
@@ -125,9 +127,9 @@ impl Chain {
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         // A reader must not merge the index, which it may not write.
         ledger.close();
-        let (working, watchers, edited) = Default::default();
+        let (working, watchers, edited, marks) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
-        Ok(Self { paths, spec, kv, ledger, file, working, watchers, edited, finality })
+        Ok(Self { paths, spec, kv, ledger, file, working, watchers, edited, finality, marks })
     }
 
     /// Opens the home of the chain with this genesis (the text of a geth-format file), making it if
@@ -226,9 +228,9 @@ impl Chain {
         let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;
         format::note(&paths, options.fsync)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
-        let (working, watchers, edited) = Default::default();
+        let (working, watchers, edited, marks) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
-        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watchers, edited, finality })
+        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watchers, edited, finality, marks })
     }
 
     pub(crate) fn init_genesis(
@@ -290,6 +292,9 @@ impl Chain {
     pub fn genesis_hash(&self) -> Result<B256, ChainError> {
         if self.file.base == 0 {
             return Ok(self.file.base_hash);
+        }
+        if self.file.rules == RulesFrom::Mainnet {
+            return Ok(MAINNET_GENESIS_HASH);
         }
         let (spec, genesis) = read_genesis(&self.paths)?;
         Ok(build_genesis(&spec, &genesis)?.1)
@@ -368,7 +373,8 @@ fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
         return Err(ChainError::OtherChain { home: paths.home.clone(), what: "chain id", there, given });
     }
     let given = Commitment::of(&spec);
-    if file.commitment != Commitment::None && file.commitment != given {
+    let has_own = !matches!(file.commitment, Commitment::None | Commitment::Elsewhere);
+    if has_own && file.commitment != given {
         let [there, given] = [file.commitment, given].map(|kind| CommitmentKind::from(kind).to_string());
         return Err(ChainError::OtherChain { home: paths.home.clone(), what: "commitment", there, given });
     }
@@ -395,11 +401,11 @@ pub(crate) fn build_genesis(spec: &ChainSpec, genesis: &Genesis) -> Result<(Bloc
     roots.apply(&genesis.changes())?;
     let header = genesis.header(roots.root()?);
     let hash = header.hash_slow();
-    Ok((genesis_block(header), hash))
+    Ok((bare_block(header), hash))
 }
 
 /// A block without transactions and with this header.
-fn genesis_block(header: Header) -> Block {
+pub(crate) fn bare_block(header: Header) -> Block {
     let mut block = Block::default();
     block.body.withdrawals = header.withdrawals_root.map(|_| Default::default());
     block.header = header;

@@ -234,6 +234,19 @@ pub enum ChainError {
         /// The home.
         home: PathBuf,
     },
+    /// A block to be followed, in a home with its own state.
+    #[error("{home} holds the state of its chain: it follows no other node", home = home.display())]
+    NoFollower {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The witness of a block whose parent's state was edited: the parent's state root does not
+    /// prove it.
+    #[error("block {number} has no witness: a development method edited the state before it")]
+    EditedState {
+        /// Number of the block.
+        number: Height,
+    },
     /// A recorded pre-state that is not the state of the parent.
     #[error("state root of the parent: expected {expected} (recorded), got {got} from the pre-state")]
     ParentStateRoot {

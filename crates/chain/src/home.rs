@@ -13,8 +13,12 @@ use std::path::{Path, PathBuf};
 /// Newest format of a home that this version reads, and the one that it writes; see `format.rs`.
 pub const HOME_FORMAT: u32 = 3;
 
-/// Newest format of `config/chain.json`.
+/// Format of `config/chain.json`, except of a home that follows.
 pub(crate) const DESCRIPTION_FORMAT: u32 = 1;
+
+/// Format of `config/chain.json` of a home that follows another node: versions that would take its
+/// missing state for an empty one refuse it. The newest format that this version reads.
+pub(crate) const FOLLOWER_FORMAT: u32 = 2;
 
 /// The files and folders of a home.
 #[derive(Clone, Debug)]
@@ -110,6 +114,8 @@ pub(crate) enum Commitment {
     Mpt,
     LtHash,
     None,
+    /// Nothing here: the home follows another node, and has no state.
+    Elsewhere,
 }
 
 impl Commitment {
@@ -124,7 +130,7 @@ impl From<Commitment> for CommitmentKind {
         match kind {
             Commitment::Mpt => Self::Mpt,
             Commitment::LtHash => Self::LtHash,
-            Commitment::None => Self::None,
+            Commitment::None | Commitment::Elsewhere => Self::None,
         }
     }
 }
@@ -166,10 +172,15 @@ impl ChainFile {
         };
         // The format is looked at first: a newer one may have other fields.
         let Format { format: found } = serde_json::from_str(&text).map_err(bad)?;
-        if found > DESCRIPTION_FORMAT {
-            return Err(ChainError::NewerFormat { path, found, known: DESCRIPTION_FORMAT });
+        if found > FOLLOWER_FORMAT {
+            return Err(ChainError::NewerFormat { path, found, known: FOLLOWER_FORMAT });
         }
         serde_json::from_str(&text).map_err(bad).map(Some)
+    }
+
+    /// Whether the home follows another node.
+    pub fn is_follower(&self) -> bool {
+        self.commitment == Commitment::Elsewhere
     }
 
     /// The text of the file.

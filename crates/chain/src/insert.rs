@@ -10,7 +10,8 @@ use hearth_evm::{
 use hearth_flatkv::{FlatKvError, Head};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Header, Height, NativeSidecar, RootTracker, StateError, StateReader,
+    Block, BlockHashes, BlockOutput, Elsewhere, Header, Height, NativeSidecar, RootTracker, StateError,
+    StateReader,
 };
 
 /// What [`Chain::insert_block`] did.
@@ -335,6 +336,9 @@ impl Chain {
         let refused = |source| ChainError::Refused { number: header.number, hash, source };
         self.drop_edits();
         let state = self.kv.latest().ok_or(FlatKvError::Empty)?;
+        if self.is_follower() {
+            return Err(StateError::NotHere(Elsewhere).into());
+        }
         if !self.kv.has_roots() {
             return Err(ChainError::PartialState { home: self.paths.home.clone() });
         }

@@ -18,6 +18,7 @@ mod edits;
 mod error;
 mod export;
 pub mod fees;
+mod follow;
 mod format;
 mod home;
 pub mod import;
@@ -28,6 +29,7 @@ pub mod pool;
 mod reader;
 mod state_options;
 mod watch;
+mod witness;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
 pub use branch::{
@@ -39,6 +41,10 @@ pub use chain::{Chain, ChainOptions, genesis_hash};
 pub use edits::{AccountEdit, EDITS_MAX, Edits, OverlayState, StateAt};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};
+pub use follow::{
+    FollowAnswer, FollowMeta, FollowSource, FollowedBlock, FollowedRules, FollowedState, FollowedTo,
+    GivenBlock, MAINNET_GENESIS_HASH, Verified,
+};
 pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};

@@ -58,7 +58,9 @@ pub use natives::NATIVE_GAS_SHARE;
 pub use outcome::{ExecuteError, TxOutcome, TxStatus};
 pub use overlay::{BlockState, PrefixState, ReadError};
 pub use precompiles::Precompiles;
-pub use recorded::{AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, TracerTest};
+pub use recorded::{
+    AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, RpcBlock, TracerTest, rpc_header,
+};
 pub use rewards::{block_reward, block_rewards};
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{

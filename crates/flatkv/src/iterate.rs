@@ -74,6 +74,9 @@ pub struct RowIter<'a> {
 impl FlatKv {
     /// The rows of a data DB, pending ones included, as of this moment.
     pub fn rows(&self, db: DataDb, range: &RowRange) -> Result<RowIter<'_>, StateError> {
+        if matches!(db, DataDb::Account | DataDb::Storage) {
+            self.core.check_listing()?;
+        }
         RowIter::new(&self.core, db, range)
     }
 }

@@ -76,7 +76,7 @@ pub use hearth_trie::{AccountProof, SlotProof, TrieUpdate, WitnessTrie};
 pub use iterate::{MAX_ITERATOR_AGE, Row, RowIter, RowRange};
 pub use open::LOCK_FILE;
 pub use parent::ParentView;
-pub use past_trie::{PastTrie, TAKEN_BACK_MAX};
+pub use past_trie::{PastNodes, PastTrie, TAKEN_BACK_MAX};
 pub use pending::PendingView;
 pub use prepared::PreparedCommit;
 pub use readonly::list_snapshots;

@@ -34,6 +34,31 @@ impl FlatKv {
     /// As [`Self::trie`] and [`Self::at`]; [`StateError::TooFarBack`] where more than
     /// [`TAKEN_BACK_MAX`] accounts and slots have changed since.
     pub fn trie_at(self: &Arc<Self>, height: Height) -> Result<PastTrie<'_>, StateError> {
+        let (pinned, head, changes) = self.pinned_at(height)?;
+        let mut trie = StateTrie::new(Arc::new(PinnedNodes(Arc::new(pinned))), head);
+        trie.apply(&changes)?;
+        Ok(PastTrie(trie))
+    }
+
+    /// The nodes of the state trie after the block at a height, and its root. Made as
+    /// [`Self::trie_at`] makes the trie.
+    ///
+    /// # Errors
+    /// As [`Self::trie_at`].
+    pub fn nodes_at(self: &Arc<Self>, height: Height) -> Result<(B256, PastNodes<'_>), StateError> {
+        let (pinned, head, changes) = self.pinned_at(height)?;
+        let pinned = Arc::new(pinned);
+        let mut trie = StateTrie::new(Arc::new(PinnedNodes(pinned.clone())), head);
+        trie.apply(&changes)?;
+        let root = trie.root()?;
+        let changed = trie.changed_nodes()?.into_iter();
+        let changed = changed.filter_map(|(key, rlp)| Some((key, rlp?))).collect();
+        Ok((root, PastNodes { stored: PinnedNodes(pinned), changed }))
+    }
+
+    /// The store as of now, the root of its head, and what takes the head's state back to that
+    /// after the block at a height.
+    fn pinned_at(self: &Arc<Self>, height: Height) -> Result<(Pinned<'_>, B256, Changeset), StateError> {
         if self.core.kind != CommitmentKind::Mpt {
             return Err(self.core.no_trie());
         }
@@ -43,9 +68,7 @@ impl FlatKv {
         // Pruned, or unwound, since it was looked at.
         let gone = || self.at(height).map_or_else(|gone| gone, |_| corrupt("changes"));
         let changes = taken_back(&pinned, height, head.height, TAKEN_BACK_MAX)?.ok_or_else(gone)?;
-        let mut trie = StateTrie::new(Arc::new(PinnedNodes(pinned)), head.commitment);
-        trie.apply(&changes)?;
-        Ok(PastTrie(trie))
+        Ok((pinned, head.commitment, changes))
     }
 
     /// What the state root after the block at a height proves of an account and of some of its
@@ -135,8 +158,30 @@ pub(crate) fn taken_back(
     Ok(Some(Changeset { accounts: accounts.collect(), codes: Vec::new() }))
 }
 
+/// The nodes of the state trie after a block: those of the head, and in their place those that
+/// taking back the blocks above it made.
+pub struct PastNodes<'a> {
+    stored: PinnedNodes<'a>,
+    changed: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl NodeSource for PastNodes<'_> {
+    fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
+        match self.changed.get(&node_key(owner, path)) {
+            // A node of the witness is what clients hash: a wrong one must not leave.
+            Some(rlp) if keccak256(rlp) == *hash => Ok(rlp.clone()),
+            Some(_) => Err(StateError::MissingNode { hash: *hash }),
+            None => self.stored.node(owner, path, hash),
+        }
+    }
+
+    fn paths(&self, _: &B256) -> Result<Vec<Vec<u8>>, StateError> {
+        Ok(Vec::new())
+    }
+}
+
 /// The trie family as of one moment.
-struct PinnedNodes<'a>(Pinned<'a>);
+struct PinnedNodes<'a>(Arc<Pinned<'a>>);
 
 impl NodeSource for PinnedNodes<'_> {
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {

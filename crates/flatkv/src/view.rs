@@ -274,6 +274,11 @@ impl StateView {
 }
 
 impl Core {
+    /// Fails where the state is never written here.
+    pub(crate) fn check_listing(&self) -> Result<(), StateError> {
+        self.origin.as_ref().map_or(Ok(()), |origin| origin.check_listing())
+    }
+
     /// Code by its hash, through the cache.
     pub(crate) fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
         if *hash == KECCAK256_EMPTY {
@@ -306,6 +311,7 @@ impl StateReader for StateView {
     }
 
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        self.core.check_listing()?;
         let slots = match self.latest_slots(address)? {
             Some(slots) => slots,
             None => self.past_slots(address)?,

@@ -5,7 +5,7 @@ use alloy_primitives::{B256, Bytes};
 use hearth_chain::pool::PoolError;
 use hearth_evm::{CallError, SimulateError, simulate::revert_reason};
 use hearth_flatkv::Holder;
-use hearth_primitives::{Failure, Height, STORE_FAILED_PUBLIC, SharedError, StateError};
+use hearth_primitives::{Failure, Height, STORE_FAILED_PUBLIC, SharedError, StateError, is_elsewhere};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -405,6 +405,11 @@ impl NodeError {
 
     /// A stable machine name of the kind, for the table of JSON-RPC errors.
     pub fn kind(&self) -> &'static str {
+        // Whatever failed because a state is not here: the node that is followed has the answer.
+        if is_elsewhere(self) { "state_elsewhere" } else { self.own_kind() }
+    }
+
+    fn own_kind(&self) -> &'static str {
         match self {
             Self::Config { .. } => "config",
             Self::HomeInUse { .. } => "home_in_use",

@@ -8,6 +8,7 @@ mod config;
 mod cosmos;
 mod error;
 mod events;
+mod follow;
 mod fork;
 mod historical;
 mod home;
@@ -29,6 +30,7 @@ pub use config::{
 };
 pub use cosmos::{CosmosCache, CosmosView, QueryAnswer};
 pub use error::{EngineError, NodeError, who};
+pub use follow::init_follower;
 pub use fork::Fetch;
 pub use historical::LookbackPolicy;
 pub use home::{Home, HomeStatus};

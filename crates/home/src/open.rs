@@ -112,7 +112,7 @@ fn origin(home: &Path, config: &ForkConfig, block: &ForkBlock) -> Option<Arc<dyn
     Some(Arc::new(ForkOrigin::new(home, config, fetch, block.clone())))
 }
 
-fn fsync(policy: FsyncPolicy) -> Fsync {
+pub(crate) fn fsync(policy: FsyncPolicy) -> Fsync {
     match policy {
         FsyncPolicy::Block => Fsync::Block,
         FsyncPolicy::Interval(every) => Fsync::Interval(every),

@@ -54,9 +54,10 @@ impl Home {
     /// Receipts and senders of a block that is there.
     pub fn receipts_of(&self, block: &StoredBlock) -> Result<Arc<StoredReceipts>, NodeError> {
         self.check_receipts(block)?;
-        self.chain().reader().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
-            message: format!("receipts of block {} are missing from the ledger", block.hash),
-        })
+        self.chain()
+            .reader()
+            .receipts(&block.hash)?
+            .ok_or_else(|| self.missing_record("receipts", &block.hash))
     }
 
     fn check_receipts(&self, block: &StoredBlock) -> Result<(), NodeError> {
@@ -67,9 +68,10 @@ impl Home {
     /// Senders of the transactions of a block that is there.
     pub fn senders_of(&self, block: &StoredBlock) -> Result<Arc<Vec<Address>>, NodeError> {
         self.check_receipts(block)?;
-        self.chain().reader().senders(&block.hash)?.ok_or_else(|| NodeError::Store {
-            message: format!("receipts of block {} are missing from the ledger", block.hash),
-        })
+        self.chain()
+            .reader()
+            .senders(&block.hash)?
+            .ok_or_else(|| self.missing_record("receipts", &block.hash))
     }
 
     /// The height of a number or tag. `pending` is the head, for callers that cannot use the
@@ -103,9 +105,9 @@ impl Home {
     }
 
     /// Whether `safe` and `finalized` mean the head: no consensus client ever drove this home, and
-    /// none may.
+    /// none may; nor does it follow a node that names them.
     pub fn final_is_head(&self) -> bool {
-        !self.config().engine && self.chain().finality() == Finality::default()
+        !self.config().engine && !self.chain().is_follower() && self.chain().finality() == Finality::default()
     }
 
     /// A canonical block by number or tag. A height below the first block is an error: `None` would
@@ -119,12 +121,19 @@ impl Home {
                 let height = self.height(number)?;
                 let block = self.canonical(height)?;
                 let first = self.first_block();
-                if block.is_none() && height < first {
+                if (block.is_none() && height < first) || self.is_bare(height) {
                     return Err(NodeError::BeforeFirstBlock { height, first });
                 }
                 Ok(block)
             }
-            BlockNumberOrTag::Latest | BlockNumberOrTag::Pending => self.head().map(Some),
+            BlockNumberOrTag::Latest | BlockNumberOrTag::Pending => {
+                let head = self.head()?;
+                let (height, first) = (head.number(), self.first_block());
+                if self.is_bare(height) {
+                    return Err(NodeError::BeforeFirstBlock { height, first });
+                }
+                Ok(Some(head))
+            }
         }
     }
 
@@ -144,7 +153,7 @@ impl Home {
             // Once its segment is removed nothing says that there was such a block: it counts as
             // unknown from the moment on at which the floor rises.
             Err(error) if error.is_pruned() => Ok(None),
-            read => Ok(read?),
+            read => Ok(read?.filter(|block| !self.is_bare(block.number()))),
         }
     }
 

@@ -18,7 +18,7 @@ pub use hearth_home::{
     BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled,
     DevConfig, Fetch, FlatkvConfig, ForkConfig, FsyncPolicy, HomeStatus, LittableConfig, MiningOrder, Mode,
     NextChunk, NodeConfig, NodeError, OriginBlock, OriginFetcher, RpcLimits, STALL_LIMIT, ScriptChildren,
-    ScriptsConfig, ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers,
+    ScriptsConfig, ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers, init_follower,
 };
 pub use hearth_littable_host as scripts;
 pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};

@@ -208,6 +208,36 @@ impl Node {
         Ok(self.home()?.status())
     }
 
+    /// Gives a block to a home that follows; see [`Home::follow_block`].
+    ///
+    /// # Errors
+    /// [`NodeError::Closed`]; those of [`Home::follow_block`].
+    pub fn follow_block(
+        &self,
+        meta: &str,
+        block: &[u8],
+        witness: Option<&[u8]>,
+        extra: Option<&[u8]>,
+    ) -> Result<Vec<u8>, NodeError> {
+        self.home()?.follow_block(meta, block, witness, extra)
+    }
+
+    /// What a home that follows holds, as JSON; `null` in any other.
+    ///
+    /// # Errors
+    /// [`NodeError::Closed`]; those of the stores.
+    pub fn followed_state(&self) -> Result<Vec<u8>, NodeError> {
+        self.home()?.followed_state()
+    }
+
+    /// Stores which blocks are final, `{safe?, finalized?}`.
+    ///
+    /// # Errors
+    /// [`NodeError::Closed`]; those of [`Home::set_followed_finality`].
+    pub fn set_followed_finality(&self, json: &str) -> Result<(), NodeError> {
+        self.home()?.set_followed_finality(json)
+    }
+
     /// Stops traces, lets running requests finish, flushes and closes the stores, and releases the
     /// home. Later requests are refused; a second call has no effect.
     ///

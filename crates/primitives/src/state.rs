@@ -64,6 +64,9 @@ pub enum StateError {
     /// The remote node of a fork did not answer a read.
     #[error("the origin of the fork: {0}")]
     Origin(String),
+    /// The node follows another one and keeps no state.
+    #[error("{0}")]
+    NotHere(#[source] Elsewhere),
     /// A row of the store does not decode, or contradicts another one.
     #[error("state store: damaged {what} row; run `hearth db repair`")]
     Damaged {
@@ -92,6 +95,24 @@ pub enum StateError {
     Store(String),
 }
 
+/// Why a state is not here. An error that has this as its source is no failure: the node that is
+/// followed has the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("not kept here: this node follows another one, which has it")]
+pub struct Elsewhere;
+
+/// Whether an error, or what it comes from, is that a state is not here.
+pub fn is_elsewhere(error: &(dyn Error + 'static)) -> bool {
+    let mut at = Some(error);
+    while let Some(error) = at {
+        if error.is::<Elsewhere>() {
+            return true;
+        }
+        at = error.source();
+    }
+    false
+}
+
 /// An error that several holders of a failed store share.
 pub type SharedError = Arc<dyn Error + Send + Sync>;
 
@@ -107,6 +128,7 @@ impl StateError {
             | Self::TooFarBack { .. }
             | Self::OutsideCapsule { .. }
             | Self::Origin(_)
+            | Self::NotHere(_)
             | Self::Failed { .. }
             | Self::Store(_) => false,
         }
@@ -123,7 +145,8 @@ impl StateError {
             | Self::MissingNode { .. }
             | Self::NoTrie { .. }
             | Self::TooFarBack { .. }
-            | Self::Origin(_) => false,
+            | Self::Origin(_)
+            | Self::NotHere(_) => false,
         }
     }
 

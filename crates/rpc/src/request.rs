@@ -354,6 +354,14 @@ pub enum Request {
     },
     /// The last blocks that this home refused.
     GetBadBlocks,
+    /// What a client without the state needs to execute a block.
+    ExecutionWitness {
+        /// Which block.
+        block: BlockRef,
+        /// go-ethereum's form instead of the canonical one: headers as objects.
+        #[serde(default)]
+        legacy: bool,
+    },
     /// State roots after each transaction of a block.
     IntermediateRoots {
         /// Which block.

@@ -2,11 +2,11 @@
 //! own.
 
 use crate::{
-    TrieUpdate, damaged,
+    NodeWrite, TrieUpdate, damaged,
     node::nibbles,
     tree::{NodeSource, Tree},
 };
-use alloy_primitives::{Address, B256, keccak256};
+use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, StateError};
@@ -85,6 +85,64 @@ impl<'a> StateTrie<'a> {
             return Err(failed.clone());
         }
         run(self).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    /// The account with what its leaf says of its storage; `None` where the nodes prove that there
+    /// is none. A node that is missing leaves the trie as fit for use as before.
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`]; the node source's own.
+    pub fn account(&mut self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.opened(address).map(|open| open.account)
+    }
+
+    /// The value of a slot; zero where the nodes prove that none is set.
+    ///
+    /// # Errors
+    /// Those of [`Self::account`].
+    pub fn slot(&mut self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        let source = self.source.clone();
+        let key = nibbles(&keccak256(slot.to_be_bytes::<32>()));
+        match self.opened(address)?.storage.get(&*source, &key)? {
+            Some(mut leaf) => U256::decode(&mut leaf).map_err(|_| damaged()),
+            None => Ok(U256::ZERO),
+        }
+    }
+
+    /// Root of an account's storage; the empty trie's where there is no account.
+    ///
+    /// # Errors
+    /// Those of [`Self::account`].
+    pub fn storage_root(&mut self, address: &Address) -> Result<B256, StateError> {
+        Ok(self.opened(address)?.storage.root(false))
+    }
+
+    fn opened(&mut self, address: &Address) -> Result<&mut OpenAccount, StateError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        if !self.open.contains_key(address) {
+            let open = self.open_account(address)?;
+            self.open.insert(*address, open);
+        }
+        self.open.get_mut(address).ok_or_else(damaged)
+    }
+
+    /// The nodes that changed since the trie was made, by their keys; `None` for one that left.
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`]; the node source's own.
+    pub fn changed_nodes(&mut self) -> Result<Vec<NodeWrite>, StateError> {
+        self.root()?;
+        let source = self.source.clone();
+        let mut nodes = Vec::new();
+        self.kept += self.accounts.collect(&*source, &mut nodes)?;
+        for address in self.touched.drain() {
+            if let Some(open) = self.open.get_mut(&address) {
+                self.kept += open.storage.collect(&*source, &mut nodes)?;
+            }
+        }
+        Ok(nodes)
     }
 
     fn apply_all(&mut self, changes: &Changeset) -> Result<(), StateError> {
@@ -198,15 +256,8 @@ impl StateTrie<'static> {
     /// # Errors
     /// [`StateError::MissingNode`]; the node source's own.
     pub fn take_update(&mut self) -> Result<TrieUpdate, StateError> {
+        let nodes = self.changed_nodes()?;
         let root = self.root()?;
-        let source = self.source.clone();
-        let mut nodes = Vec::new();
-        self.kept += self.accounts.collect(&*source, &mut nodes)?;
-        for address in self.touched.drain() {
-            if let Some(open) = self.open.get_mut(&address) {
-                self.kept += open.storage.collect(&*source, &mut nodes)?;
-            }
-        }
         let base = std::mem::replace(&mut self.base, root);
         Ok(TrieUpdate { base, root, nodes, trie: None })
     }

@@ -20,6 +20,12 @@ pub trait NodeSource: Send + Sync {
     /// own.
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError>;
 
+    /// Whether the node with this hash, which the source may lack, is known to be a branch: folding
+    /// needs no more of a node than its kind, where that is a branch.
+    fn is_branch(&self, _hash: &B256) -> bool {
+        false
+    }
+
     /// Paths of all nodes stored for an owner.
     fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError>;
 }
@@ -398,6 +404,9 @@ impl Walk<'_> {
     /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take
     /// the path in.
     fn join(&mut self, mut path: Vec<u8>, mut child: Link, at: &[u8]) -> Result<Node, StateError> {
+        if matches!(&child, Link::Hash(hash) if self.source.is_branch(hash)) {
+            return Ok(Node::Extension { path, child });
+        }
         resolve(self.source, self.owner, &mut child, at, self.loaded)?;
         let Link::Node(mut loaded) = child else { return Err(damaged()) };
         if matches!(loaded.node, Node::Branch { .. }) {

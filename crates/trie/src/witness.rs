@@ -1,9 +1,17 @@
 //! A partial state trie out of recorded nodes.
 
-use crate::{state::StateTrie, tree::NodeSource};
+use crate::{
+    node::{Link, Node},
+    state::StateTrie,
+    tree::NodeSource,
+};
 use alloy_primitives::{B256, Bytes, keccak256};
 use hearth_primitives::{Changeset, RootTracker, StateError};
-use std::{collections::HashMap, sync::Arc};
+use rayon::prelude::*;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// A partial state trie whose nodes come from a recorded witness.
 ///
@@ -15,8 +23,9 @@ impl WitnessTrie {
     /// The trie with this root over RLP nodes in any order. Nothing is checked before it is used;
     /// nodes are found by their Keccak-256 hash, so a wrong node is a missing one.
     pub fn new(root: B256, nodes: impl Iterator<Item = Bytes>) -> Self {
-        let nodes: HashMap<_, _> = nodes.map(|rlp| (keccak256(&rlp), rlp)).collect();
-        Self(StateTrie::new(Arc::new(RecordedNodes(nodes)), root))
+        let mut recorded = WitnessNodes::default();
+        recorded.extend(nodes);
+        Self(StateTrie::new(Arc::new(recorded), root))
     }
 }
 
@@ -30,11 +39,67 @@ impl RootTracker for WitnessTrie {
     }
 }
 
-struct RecordedNodes(HashMap<B256, Bytes>);
+/// Nodes of a witness by their Keccak-256 hash.
+#[derive(Clone, Debug, Default)]
+pub struct WitnessNodes {
+    nodes: HashMap<B256, Bytes>,
+    /// Nodes that are not here, and are branches.
+    branches: HashSet<B256>,
+}
 
-impl NodeSource for RecordedNodes {
+impl WitnessNodes {
+    /// The nodes of a list, hashed in parallel.
+    pub fn new(nodes: &[Bytes]) -> Self {
+        let nodes = nodes.par_iter().map(|rlp| (keccak256(rlp), rlp.clone())).collect();
+        Self { nodes, branches: HashSet::new() }
+    }
+
+    /// Adds nodes.
+    pub fn extend(&mut self, nodes: impl IntoIterator<Item = Bytes>) {
+        self.nodes.extend(nodes.into_iter().map(|rlp| (keccak256(&rlp), rlp)));
+    }
+
+    /// Adds what a node that stands at the end of a proof of a removed key may have been before the
+    /// removal folded it.
+    ///
+    /// A removal may leave a branch with one child, whose path the parent then takes in (yellow
+    /// paper, appendix D). So the node before it is the leaf or extension with an end of its path;
+    /// where nothing of the path of an extension is left, it was the branch below it. Of the nodes
+    /// that are added those that never existed do no harm: nothing names them.
+    pub fn extend_unfolded(&mut self, folded: &[u8]) {
+        match Node::decode(folded) {
+            Ok(Node::Leaf { path, value }) => {
+                let before = |from| Node::Leaf { path: path[from..].to_vec(), value: value.clone() };
+                self.extend((1..=path.len()).map(|from| before(from).encode().into()));
+            }
+            Ok(Node::Extension { path, child: Link::Hash(child) }) => {
+                let before = |from| Node::Extension { path: path[from..].to_vec(), child: Link::Hash(child) };
+                self.extend((1..path.len()).map(|from| before(from).encode().into()));
+                self.branches.insert(child);
+            }
+            // Of other nodes nothing is known to be folded.
+            Ok(Node::Extension { .. } | Node::Branch { .. }) | Err(_) => {}
+        }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+}
+
+impl NodeSource for WitnessNodes {
     fn node(&self, _: Option<&B256>, _: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
-        self.0.get(hash).map(|rlp| rlp.to_vec()).ok_or(StateError::MissingNode { hash: *hash })
+        self.nodes.get(hash).map(|rlp| rlp.to_vec()).ok_or(StateError::MissingNode { hash: *hash })
+    }
+
+    fn is_branch(&self, hash: &B256) -> bool {
+        self.branches.contains(hash) && !self.nodes.contains_key(hash)
     }
 
     fn paths(&self, _: &B256) -> Result<Vec<Vec<u8>>, StateError> {

@@ -24,3 +24,4 @@ export { indexOptions, profileOptions, rangeOptions, type StepOptions, searchOpt
 export { mayTrace, type TraceRules, traceConfig, underRules } from './trace.ts'
 export { bundles, callConfig, callContext, transactionIndex } from './trace-call.ts'
 export { CALL_OPTIONS } from './trace-options.ts'
+export { witnessMode } from './witness.ts'

@@ -39,6 +39,7 @@ impl LedgerReplay {
             watchers: Default::default(),
             edited: Default::default(),
             finality: Default::default(),
+            marks: Default::default(),
         };
         chain.init_genesis(&genesis, &block, base_hash)?;
         let target = match last {

@@ -21,15 +21,20 @@ pub use replace::{StorePosition, finish_replacing, replace_state, store_position
 pub use rollback::{RolledBack, plan_roll_back, roll_back};
 pub use transfer::{export_state, import_state};
 
+use crate::follow::Elsewhere;
 use crate::home::ChainFile;
 use crate::{ChainError, ChainOptions, HomePaths};
 use hearth_flatkv::{Options, Snapshot, list_snapshots};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Options of the state store of a home.
 pub(crate) fn state_options(paths: &HomePaths, file: &ChainFile, options: &ChainOptions) -> Options {
     let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
     options.state.set(&mut kv);
+    if file.is_follower() {
+        kv.origin = Some(Arc::new(Elsewhere));
+    }
     kv.metrics = options.metrics.clone();
     kv
 }

@@ -8,6 +8,7 @@ mod damage;
 mod dev;
 mod empty_runs;
 mod files;
+mod follow;
 mod formats;
 mod homes;
 mod ledger_repair;

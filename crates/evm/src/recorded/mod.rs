@@ -78,26 +78,14 @@ impl RecordedCase {
     pub fn parse_json(text: &str) -> Result<Self, RecordedError> {
         // The path of the root is left out of error messages, as in a genesis file.
         let root = parse_object("genesis", text)?;
-        let block = need_object(&root, "block")?;
-        let header = header(&block)?;
-        let hash = header.hash_slow();
-        expect_eq(Field::Hash, hash, need(block.b256("hash"), &block, "hash", "32 bytes")?)?;
-        let mut transactions = Vec::new();
-        for (index, fields) in block.objects("transactions")?.unwrap_or_default().iter().enumerate() {
-            let tx = transaction::transaction(fields)?;
-            if let Some(got) = fields.b256("hash")?.filter(|got| got != tx.tx_hash()) {
-                return Err(RecordedError::TransactionHash { index, expected: *tx.tx_hash(), got });
-            }
-            transactions.push(tx);
-        }
-        let withdrawals =
-            block.objects("withdrawals")?.map(|list| list.iter().map(withdrawal).collect()).transpose()?;
+        let RpcBlock { header, hash, transactions, withdrawals, ommer_hashes } =
+            RpcBlock::parse(&need_object(&root, "block")?)?;
         Ok(Self {
             header,
             hash,
             transactions,
             withdrawals,
-            ommer_hashes: block.words("uncles")?.unwrap_or_default(),
+            ommer_hashes,
             pre_state: parse_alloc(&need_object(&root, "preState")?)?,
             block_hashes: block_hashes(&root)?,
             trie_nodes: trie_nodes(&root)?,
@@ -121,6 +109,65 @@ impl RecordedCase {
     pub fn pre_changes(&self) -> Changeset {
         alloc_changes(&self.pre_state)
     }
+}
+
+/// A block as `eth_getBlockByHash` returns it, with full transactions.
+#[derive(Clone, Debug)]
+pub struct RpcBlock {
+    /// Its header.
+    pub header: Header,
+    /// Its hash, which follows from the header.
+    pub hash: B256,
+    /// Its transactions.
+    pub transactions: Vec<Transaction>,
+    /// Its withdrawals, from Shanghai on.
+    pub withdrawals: Option<Vec<Withdrawal>>,
+    /// Hashes of its ommers, whose headers are not part of the form.
+    pub ommer_hashes: Vec<B256>,
+}
+
+impl RpcBlock {
+    /// Reads a block from JSON text.
+    ///
+    /// # Errors
+    /// [`RecordedError`] names the JSON field.
+    pub fn parse_json(text: &str) -> Result<Self, RecordedError> {
+        Self::parse(&parse_object("block", text)?)
+    }
+
+    fn parse(block: &Fields) -> Result<Self, RecordedError> {
+        let header = header(block)?;
+        let hash = header.hash_slow();
+        expect_eq(Field::Hash, hash, need(block.b256("hash"), block, "hash", "32 bytes")?)?;
+        let mut transactions = Vec::new();
+        for (index, fields) in block.objects("transactions")?.unwrap_or_default().iter().enumerate() {
+            let tx = transaction::transaction(fields)?;
+            if let Some(got) = fields.b256("hash")?.filter(|got| got != tx.tx_hash()) {
+                return Err(RecordedError::TransactionHash { index, expected: *tx.tx_hash(), got });
+            }
+            transactions.push(tx);
+        }
+        let withdrawals =
+            block.objects("withdrawals")?.map(|list| list.iter().map(withdrawal).collect()).transpose()?;
+        let ommer_hashes = block.words("uncles")?.unwrap_or_default();
+        Ok(Self { header, hash, transactions, withdrawals, ommer_hashes })
+    }
+
+    /// The block without its ommers.
+    pub fn into_block(self) -> Block {
+        let withdrawals = self.withdrawals.map(Withdrawals::new);
+        let body = BlockBody { transactions: self.transactions, ommers: Vec::new(), withdrawals };
+        Block { header: self.header, body }
+    }
+}
+
+/// Reads a header in the form of JSON-RPC. Fields that are not known here are ignored, so that its
+/// hash may be another one than it says.
+///
+/// # Errors
+/// [`RecordedError`] names the JSON field.
+pub fn rpc_header(text: &str) -> Result<Header, RecordedError> {
+    Ok(header(&parse_object("header", text)?)?)
 }
 
 /// Recorded hashes first, then the parent's, else zero.

@@ -98,6 +98,7 @@ fn of_state() -> Vec<StateError> {
             source: Box::new(Failure::private(source())),
         },
         StateError::Origin("no answer".into()),
+        StateError::NotHere(hearth_primitives::Elsewhere),
         StateError::Damaged { what: "account" },
         StateError::Database { damaged: true, source: Arc::new(io::Error::other(text())) },
         StateError::failed("a table of the ledger", io::Error::other(text())),
@@ -113,6 +114,7 @@ fn of_state() -> Vec<StateError> {
             | StateError::TooFarBack { .. }
             | StateError::OutsideCapsule { .. }
             | StateError::Origin(_)
+            | StateError::NotHere(_)
             | StateError::Damaged { .. }
             | StateError::Database { .. }
             | StateError::Failed { .. }
@@ -178,7 +180,8 @@ fn of_chain() -> Vec<ChainError> {
         ChainError::LedgerElsewhere { home: home.clone(), roots: 1 },
         ChainError::HomeNotEmpty { home: home.clone() },
         ChainError::BadCase { file: path, why: "no block".into() },
-        ChainError::PartialState { home },
+        ChainError::PartialState { home: home.clone() },
+        ChainError::NoFollower { home },
         ChainError::Cancelled,
     ];
     all.extend(of_flatkv().into_iter().map(ChainError::Store));

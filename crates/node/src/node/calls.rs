@@ -22,6 +22,7 @@ fn kind_of(request: &Request) -> Kind {
         | Request::SignTransaction { .. }
         | Request::BuildBlock { .. } => Kind::Simulation,
         Request::IntermediateRoots { .. }
+        | Request::ExecutionWitness { .. }
         | Request::StorageRangeAt { .. }
         | Request::AccountTransactions(_)
         | Request::ContractCreation { .. } => Kind::Trace,

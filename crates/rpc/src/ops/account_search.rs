@@ -64,6 +64,7 @@ fn page(traces: &Traces, asked: &AccountSearch, head: Height, stop: &Cancel) -> 
         return Err(NodeError::invalid_params(message));
     }
     let floor = Floor::of(home)?;
+    home.check_holes(floor.lowest, head)?;
     let reader = home.chain().reader();
     let mut search = Search { traces, asked, limits: limits(home, stop), looked_at: 0, found: Vec::new() };
     if asked.before {
@@ -252,7 +253,9 @@ pub(super) fn creation(traces: &Traces, asked: &Creation<'_>, stop: &Cancel) -> 
     let floor = Floor::of(home)?;
     floor.check_from(0)?;
     let query = IndexQuery::accounts(&[&[*asked.address]]);
-    let heights = home.chain().reader().account_blocks(query, floor.lowest, home.chain().head().height)?;
+    let head = home.chain().head().height;
+    home.check_holes(floor.lowest, head)?;
+    let heights = home.chain().reader().account_blocks(query, floor.lowest, head)?;
     for (looked_at, height) in (0..).zip(heights) {
         if limits.cancel.is_cancelled() {
             return Err(home.interrupted());

@@ -18,7 +18,11 @@ pub(super) fn of_block(home: &Home, hash: &B256, filter: &LogFilter, removed: bo
         return Ok(Vec::new());
     }
     let found = home.chain().reader().found_logs(hash, |address, topics| filter.wants(address, topics))?;
-    let mut found = found.ok_or(NodeError::UnknownBlock)?;
+    let mut found = match found {
+        Some(found) => found,
+        // Pruned meanwhile, or a block that a home that follows could not execute.
+        None => home.check_holes(block.number(), block.number()).and(Err(NodeError::UnknownBlock))?,
+    };
     if removed {
         found.logs.reverse();
     }

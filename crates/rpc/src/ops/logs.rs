@@ -35,6 +35,7 @@ pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
         None => {
             if let Some((first, last)) = range(home, filter)? {
                 let first = first.max(home.first_block());
+                home.check_holes(first, last)?;
                 let query = IndexQuery::logs(&filter.address, &filter.topics);
                 let heights = home.chain().reader().log_blocks(query, first, last)?;
                 let mut ahead = Ahead::new(home, filter, heights);

@@ -29,6 +29,7 @@ mod storage_range;
 mod transactions;
 mod txpool;
 mod wallet;
+mod witness;
 
 pub(crate) use at_once::at_once;
 pub(crate) use blocks::check_length;
@@ -139,6 +140,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
         Request::GetBadBlocks => bad_blocks::list(home),
         Request::IntermediateRoots { hash } => roots::intermediate(home, &hash),
+        Request::ExecutionWitness { block, legacy } => witness::of_block(home, block, legacy),
         Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
             let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);
             let tx_index = tx_index.to();

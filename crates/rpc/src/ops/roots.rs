@@ -5,12 +5,12 @@ use super::Answer;
 use alloy_primitives::B256;
 use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
 use hearth_home::{Home, JsonWriter, NodeError, chain_error};
-use hearth_primitives::{Failure, RootTracker as _};
+use hearth_primitives::{Failure, Height, RootTracker as _};
 use hearth_traces::check_traceable;
 use std::sync::atomic::Ordering;
 
-/// Furthest block below the head whose roots are computed: the trie is that of the head, reverted
-/// block by block.
+/// Furthest block below the head whose roots or witness are computed: the trie is that of the head,
+/// reverted block by block.
 pub const MAX_DEPTH_BLOCKS: u64 = 1024;
 
 pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
@@ -31,14 +31,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     check_traceable(block)?;
     let (chain, number) = (home.chain(), block.header.number);
     chain.reader().require_trie()?;
-    let depth = home.head()?.block.header.number.saturating_sub(number);
-    if depth > MAX_DEPTH_BLOCKS {
-        return Err(NodeError::LimitExceeded {
-            message: format!(
-                "block {number} is {depth} blocks below the head, at most {MAX_DEPTH_BLOCKS} are allowed"
-            ),
-        });
-    }
+    check_depth(home, number)?;
     let state = home.parent_state(&block.header)?;
     let failed = |source: Failure| NodeError::Execution { height: number, source };
     let mut trie = chain.roots_after(number - 1)?;
@@ -67,6 +60,19 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
         roots.push(trie.root()?);
     }
     Ok(render(&roots))
+}
+
+/// Checks that the trie of a block's parent is made in reasonable time.
+pub(super) fn check_depth(home: &Home, number: Height) -> Result<(), NodeError> {
+    let depth = home.head()?.block.header.number.saturating_sub(number);
+    if depth > MAX_DEPTH_BLOCKS {
+        return Err(NodeError::LimitExceeded {
+            message: format!(
+                "block {number} is {depth} blocks below the head, at most {MAX_DEPTH_BLOCKS} are allowed"
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// A list of roots; `null` where there is none, as in go-ethereum.

@@ -20,6 +20,7 @@ pub(super) fn batch(home: &Home, range: &Range, filter: &LogFilter) -> Result<Ve
     range.check(home)?;
     let mut batch = Batch::new(home);
     let Some(last) = range.last(home) else { return batch.finish(home, range, range.from) };
+    home.check_holes(range.from, last)?;
     let query = IndexQuery::logs(&filter.address, &filter.topics);
     let heights = home.chain().reader().log_blocks(query, range.from, last)?;
     let mut ahead = Ahead::new(home, filter, heights);

@@ -202,6 +202,7 @@ impl<'a> Heights<'a> {
         let (query, reader) = (asked.query(), home.chain().reader());
         let blocks = to - from + 1;
         let too_long = |why: &str| too_many(&format!("{blocks} blocks"), asked.max_blocks, why, from);
+        home.check_holes(from, to)?;
         let all = |why: &str| match blocks > asked.max_blocks {
             true => Err(too_long(why)(from + asked.max_blocks - 1)),
             false => Ok(Self::All(from..=to)),

@@ -1,0 +1,217 @@
+//! A home that follows another chain: branches, what a kill leaves, which homes are refused.
+
+use crate::reorg::{MERGED, branch, hash};
+use crate::support::options;
+use alloy_primitives::{B256, hex};
+use hearth_chain::{
+    AddedBlock, BlockNumHash, Chain, ChainError, ChainWatcher, FollowAnswer, FollowMeta, FollowSource,
+    FollowedRules, GivenBlock,
+};
+use hearth_primitives::{Block, Header, Height, StateReader as _, TraceCapsule};
+use hearth_witness::BlockForm;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+/// A chain with its state, whose witnesses are followed.
+struct Upstream {
+    _home: TempDir,
+    chain: Chain,
+}
+
+impl Upstream {
+    fn of(blocks: &[Block]) -> Self {
+        let home = TempDir::new().unwrap();
+        let chain = Chain::create(home.path(), MERGED, &options()).unwrap();
+        for block in blocks {
+            chain.insert_block(block.clone()).unwrap();
+        }
+        Self { _home: home, chain }
+    }
+
+    fn genesis(&self) -> Header {
+        self.chain.ledger().canonical_block(0).unwrap().unwrap().block.header.clone()
+    }
+
+    fn witness(&self, block: &Block) -> String {
+        let state = self.chain.state_at(block.header.number - 1).unwrap();
+        let witness = self.chain.execution_witness(block, hash(block), &state).unwrap();
+        let headers: Vec<_> =
+            witness.headers.iter().map(|h| hex::encode_prefixed(alloy_rlp::encode(h))).collect();
+        json!({ "state": witness.state, "codes": witness.codes, "headers": headers, "keys": null })
+            .to_string()
+    }
+}
+
+fn give(chain: &Chain, upstream: &Upstream, block: &Block, reorg_blocks: u64) -> FollowAnswer {
+    let witness = upstream.witness(block);
+    give_with(chain, block, reorg_blocks, &witness)
+}
+
+fn give_with(chain: &Chain, block: &Block, reorg_blocks: u64, witness: &str) -> FollowAnswer {
+    let rlp = json!(hex::encode_prefixed(alloy_rlp::encode(block))).to_string();
+    let (form, source) = (BlockForm::Raw, FollowSource::Witness);
+    let meta = FollowMeta { hash: hash(block), form, source, reorg_blocks };
+    let given = GivenBlock { meta, block: rlp.as_bytes(), witness: Some(witness.as_bytes()), extra: None };
+    chain.follow_block(given).unwrap()
+}
+
+fn follow(chain: &Chain, upstream: &Upstream, blocks: &[Block]) {
+    for block in blocks {
+        let answer = give(chain, upstream, block, 128);
+        assert!(matches!(answer, FollowAnswer::Followed { removed: 0, .. }), "{answer:?}");
+    }
+}
+
+fn follower(upstream: &Upstream) -> (TempDir, Chain) {
+    let home = TempDir::new().unwrap();
+    let rules = FollowedRules::Genesis(MERGED.to_owned());
+    let chain = Chain::create_follower(home.path(), &rules, &upstream.genesis(), None, &options()).unwrap();
+    (home, chain)
+}
+
+/// The moves of the head that a watcher is notified of.
+#[derive(Default)]
+struct Moves(Mutex<Vec<(Vec<Height>, Vec<Height>)>>);
+
+impl ChainWatcher for Moves {
+    fn head_moved(&self, removed: &[BlockNumHash], added: &[AddedBlock]) {
+        let removed = removed.iter().map(|(height, _)| *height).collect();
+        self.0.lock().unwrap().push((removed, added.iter().map(|block| block.height).collect()));
+    }
+
+    fn head_lost(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
+    fn committed(&self, _: Height, _: B256, capsule: Option<&Arc<TraceCapsule>>) {
+        assert!(capsule.is_some());
+    }
+}
+
+#[test]
+fn reorganisations_leave_the_followed_branch_alone() {
+    for depth in [5usize, 40] {
+        let base = branch(MERGED, &[], &[12; 3], 1);
+        let seconds = vec![12; depth];
+        let [left, right] = [2, 3].map(|coinbase| branch(MERGED, &base, &seconds, coinbase));
+        let [ups_left, ups_right] = [&left, &right].map(|blocks| Upstream::of(&[&base[..], blocks].concat()));
+        let (home, chain) = follower(&ups_left);
+        follow(&chain, &ups_left, &base);
+        follow(&chain, &ups_left, &left);
+        let moves = Arc::new(Moves::default());
+        chain.watch(&(moves.clone() as Arc<dyn ChainWatcher>));
+
+        // A block whose parent is not canonical here names that parent.
+        let answer = give(&chain, &ups_right, &right[1], 128);
+        assert_eq!(answer, FollowAnswer::UnknownParent { parent: hash(&right[0]) });
+        // Deeper than allowed.
+        let answer = give(&chain, &ups_right, &right[0], depth as u64 - 1);
+        assert!(matches!(answer, FollowAnswer::Refused { field: "reorg", .. }), "{answer:?}");
+        // A first block of the branch that is wrong leaves the head where it was.
+        let mut wrong = right[0].clone();
+        wrong.header.state_root = B256::repeat_byte(1);
+        let answer = give_with(&chain, &wrong, 128, "{}");
+        assert!(matches!(answer, FollowAnswer::Refused { field: "stateRoot", .. }), "{answer:?}");
+        assert_eq!(chain.head().hash, hash(left.last().unwrap()));
+
+        let answer = give(&chain, &ups_right, &right[0], 128);
+        assert!(
+            matches!(answer, FollowAnswer::Followed { removed, .. } if removed == depth as u64),
+            "{answer:?}"
+        );
+        follow(&chain, &ups_right, &right[1..]);
+        let (removed, added) = moves.0.lock().unwrap()[0].clone();
+        let all: Vec<Height> = (4..4 + depth as u64).rev().collect();
+        assert_eq!((removed, added), (all, vec![4]));
+        for (block, other) in right.iter().zip(&left) {
+            let number = block.header.number;
+            assert_eq!(chain.ledger().canonical_hash(number).unwrap(), Some(hash(block)));
+            assert!(chain.ledger().capsule(&hash(block)).unwrap().is_some());
+            assert!(chain.ledger().has_block(&hash(other)), "a branch stays in the ledger");
+        }
+
+        // The same again, after opening the home again: back to the first branch.
+        chain.close().unwrap();
+        drop(chain);
+        let chain = Chain::open(home.path(), &options()).unwrap();
+        assert_eq!(chain.head().hash, hash(right.last().unwrap()));
+        let answer = give(&chain, &ups_left, &left[0], 128);
+        assert!(matches!(answer, FollowAnswer::Followed { removed, .. } if removed == depth as u64));
+        follow(&chain, &ups_left, &left[1..]);
+        let state = chain.followed_state().unwrap().unwrap();
+        assert_eq!(
+            (state.head.hash, state.verified.proven, state.holes),
+            (hash(left.last().unwrap()), 3 + depth as u64, 0)
+        );
+    }
+}
+
+#[test]
+fn finality_is_kept_and_bounds_reorganisations() {
+    let base = branch(MERGED, &[], &[12; 4], 1);
+    let other = branch(MERGED, &base[..1], &[12; 2], 9);
+    let upstream = Upstream::of(&base);
+    let (home, chain) = follower(&upstream);
+    follow(&chain, &upstream, &base);
+    let state = |chain: &Chain| chain.followed_state().unwrap().unwrap();
+    assert_eq!((state(&chain).safe, state(&chain).finalized), (None, None));
+    chain.set_followed_finality(Some(hash(&base[2])), Some(hash(&base[1]))).unwrap();
+    // A block that is not known leaves its tag.
+    chain.set_followed_finality(None, Some(B256::repeat_byte(7))).unwrap();
+    chain.close().unwrap();
+    drop(chain);
+    let chain = Chain::open(home.path(), &options()).unwrap();
+    assert_eq!(state(&chain).safe.map(|block| block.number), Some(3));
+    assert_eq!(state(&chain).finalized.map(|block| block.number), Some(2));
+    let fork = Upstream::of(&[&base[..1], &other].concat());
+    let answer = give(&chain, &fork, &other[0], 128);
+    assert!(matches!(answer, FollowAnswer::Refused { field: "reorg", .. }), "{answer:?}");
+}
+
+#[test]
+fn a_home_is_what_it_was_made_to_be() {
+    let blocks = branch(MERGED, &[], &[12; 2], 1);
+    let upstream = Upstream::of(&blocks);
+    let (home, chain) = follower(&upstream);
+    follow(&chain, &upstream, &blocks);
+    let state = chain.kv().latest().unwrap();
+    let read = state.account(&Default::default());
+    assert!(matches!(read, Err(hearth_primitives::StateError::NotHere(_))), "{read:?}");
+    assert!(state.storage_of(&Default::default()).is_err());
+    let inserted = chain.insert_block(branch(MERGED, &blocks, &[12], 1).remove(0));
+    assert!(
+        matches!(inserted, Err(ChainError::State(hearth_primitives::StateError::NotHere(_)))),
+        "{inserted:?}"
+    );
+    chain.close().unwrap();
+    drop((state, chain));
+
+    let rules = FollowedRules::Genesis(MERGED.to_owned());
+    let make = |home: &TempDir, base: &Header, said| {
+        Chain::create_follower(home.path(), &rules, base, said, &options()).map(|chain| chain.head().height)
+    };
+    assert_eq!(make(&home, &upstream.genesis(), None).unwrap(), 2, "the same again is fine");
+    let elsewhere = make(&home, &blocks[0].header, None);
+    assert!(matches!(elsewhere, Err(ChainError::OtherChain { what: "chain", .. })), "{elsewhere:?}");
+    let empty = TempDir::new().unwrap();
+    let foreign = make(&empty, &blocks[0].header, Some(B256::repeat_byte(1)));
+    assert!(matches!(foreign, Err(ChainError::OtherChain { what: "genesis hash", .. })), "{foreign:?}");
+    assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0, "nothing was written");
+    // A home with its own state follows nothing, and is not turned into one that does.
+    let refused = upstream.chain.follow_block(GivenBlock {
+        meta: FollowMeta {
+            hash: B256::ZERO,
+            form: BlockForm::Raw,
+            source: FollowSource::None,
+            reorg_blocks: 1,
+        },
+        block: b"",
+        witness: None,
+        extra: None,
+    });
+    assert!(matches!(refused, Err(ChainError::NoFollower { .. })));
+    // Versions that know no such homes refuse the description.
+    let text = std::fs::read_to_string(home.path().join("config/chain.json")).unwrap();
+    assert!(text.contains("\"format\": 2") && text.contains("\"elsewhere\""), "{text}");
+}

@@ -1,0 +1,67 @@
+//! Homes that follow another node: making one, giving it blocks, naming what is final.
+
+use crate::{
+    NativeNode,
+    answer::{Answer, guarded, on_thread, promise},
+};
+use hearth_node::NodeError;
+use napi::bindgen_prelude::{Buffer, Object};
+use napi::{Env, Result};
+use napi_derive::napi;
+
+/// Makes a home that holds blocks but no state, on its own thread. `options` is
+/// `{"home","chain":{"network"?,"genesis"?},"base","upstream"?:{"genesisHash"?},"store"?}`.
+/// Resolves to `{"chainId","genesisHash","base":{"number","hash"}}` or an error value.
+#[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
+pub fn init_follower(env: &Env, options: String) -> Result<Object<'_>> {
+    let (deferred, promise) = promise::<Answer>(env)?;
+    let failed = |error: NodeError| Answer::from(Err(error));
+    on_thread("hearth-init", deferred, failed, move || {
+        guarded(|| hearth_node::init_follower(&options)).into()
+    });
+    Ok(promise)
+}
+
+#[napi]
+impl NativeNode {
+    /// Gives a block to a home that follows, on its own thread: `meta` is
+    /// `{"hash","form","source","reorgBlocks"}`, the others are JSON as another node wrote it.
+    /// Resolves to what became of the block, `{"status":…}`, or an error value. The buffers must
+    /// not change meanwhile.
+    #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
+    pub fn follow_block<'env>(
+        &self,
+        env: &'env Env,
+        meta: String,
+        block: Buffer,
+        witness: Option<Buffer>,
+        extra: Option<Buffer>,
+    ) -> Result<Object<'env>> {
+        let (deferred, promise) = promise::<Answer>(env)?;
+        let failed = |error: NodeError| Answer::from(Err(error));
+        let node = self.shared();
+        on_thread("hearth-follow", deferred, failed, move || {
+            guarded(|| node.follow_block(&meta, &block, witness.as_deref(), extra.as_deref())).into()
+        });
+        Ok(promise)
+    }
+
+    /// What a home that follows holds, as JSON; null in any other, and once the node is closed.
+    #[napi(catch_unwind)]
+    pub fn follow_state(&self) -> Option<String> {
+        let state = self.node().followed_state().ok()?;
+        String::from_utf8(state).ok().filter(|state| state != "null")
+    }
+
+    /// Stores which blocks are final, `{"safe"?,"finalized"?}`, on its own thread.
+    #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
+    pub fn set_followed_finality<'env>(&self, env: &'env Env, json: String) -> Result<Object<'env>> {
+        let (deferred, promise) = promise::<Answer>(env)?;
+        let failed = |error: NodeError| Answer::from(Err(error));
+        let node = self.shared();
+        on_thread("hearth-final", deferred, failed, move || {
+            guarded(|| node.set_followed_finality(&json).map(|()| Vec::new())).into()
+        });
+        Ok(promise)
+    }
+}
