@@ -109,8 +109,8 @@ export declare class NativeNode {
   /**
    * Gives a block to a home that follows, on its own thread: `meta` is
    * `{"hash","form","source","reorgBlocks"}`, the others are JSON as another node wrote it.
-   * Resolves to what became of the block, `{"status":…}`, or an error value. The buffers must not
-   * change meanwhile.
+   * Resolves to what became of the block, `{"status":…}`, or an error value. The buffers must
+   * not change meanwhile.
    */
   followBlock(meta: string, block: Buffer, witness?: Buffer | undefined | null, extra?: Buffer | undefined | null): Promise<Buffer>
   /** What a home that follows holds, as JSON; null in any other, and once the node is closed. */
@@ -236,8 +236,8 @@ export declare function devAccounts(mnemonic?: string | undefined | null, count?
 
 /**
  * Makes a home that holds blocks but no state, on its own thread. `options` is
- * `{"home","chain":{"network"?,"genesis"?},"base","upstream"?:{"genesisHash"?},"store"?}`. Resolves
- * to `{"chainId","genesisHash","base":{"number","hash"}}` or an error value.
+ * `{"home","chain":{"network"?,"genesis"?},"base","upstream"?:{"genesisHash"?},"store"?}`.
+ * Resolves to `{"chainId","genesisHash","base":{"number","hash"}}` or an error value.
  */
 export declare function initFollower(options: string): Promise<Buffer>
 

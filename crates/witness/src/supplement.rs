@@ -40,7 +40,7 @@ pub struct ClaimedAccount {
 }
 
 #[derive(Default, Deserialize)]
-struct Form<'a> {
+struct SupplementForm<'a> {
     #[serde(borrow, default)]
     proofs: ListOrMap<Proof<'a>>,
     #[serde(borrow, default)]
@@ -109,7 +109,7 @@ impl Supplement {
                 limit: MAX_SUPPLEMENT_BYTES,
             });
         }
-        let form: Form<'_> = hex_list::object(WHAT, json)?;
+        let form: SupplementForm<'_> = hex_list::object(WHAT, json)?;
         let (mut nodes, mut folded) = (Vec::new(), Vec::new());
         for proof in form.proofs.0.iter().flat_map(Proof::lists) {
             nodes.extend_from_slice(proof);

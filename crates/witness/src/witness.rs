@@ -28,7 +28,7 @@ pub struct Witness {
 /// Every member may be absent, `null`, an array, or an object of hash to value. `keys` says nothing
 /// that the nodes do not prove.
 #[derive(Deserialize)]
-struct Form<'a> {
+struct WitnessForm<'a> {
     #[serde(borrow, default)]
     state: ListOrMap<&'a str>,
     #[serde(borrow, default)]
@@ -50,7 +50,7 @@ impl Witness {
         if json.len() > MAX_WITNESS_BYTES {
             return Err(WitnessError::TooLarge { what: WHAT, bytes: json.len(), limit: MAX_WITNESS_BYTES });
         }
-        let form: Form<'_> = hex_list::object(WHAT, json)?;
+        let form: WitnessForm<'_> = hex_list::object(WHAT, json)?;
         let headers = form.headers.0.iter().filter_map(|header| parse_header(header.get())).collect();
         Ok(Self {
             state: hex_list::decode(WHAT, &form.state.0)?,

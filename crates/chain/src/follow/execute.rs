@@ -12,7 +12,7 @@ use hearth_witness::{
 use std::sync::Arc;
 
 /// A block that was executed, with everything checked that its source proves.
-pub(super) struct Executed {
+pub(super) struct FollowedRun {
     pub output: BlockOutput,
     /// Codes that traces of the block may show, and that are not held already.
     pub codes: Vec<(B256, Bytes)>,
@@ -57,11 +57,11 @@ impl Chain {
         material: &Material,
         supplement: &Supplement,
         base: &Header,
-    ) -> Result<Result<Executed, Stopped>, ChainError> {
+    ) -> Result<Result<FollowedRun, Stopped>, ChainError> {
         let held = Held(&self.kv);
         let root = linked.parent.block.header.state_root;
         let hashes = VerifiedHashes::new(&linked.block.block.header, &*self.ledger, base, material);
-        let run = Run { chain: self, linked, hashes: &hashes };
+        let run = Attempt { chain: self, linked, hashes: &hashes };
         let supplemented = !supplement.nodes.is_empty() || !supplement.codes.is_empty();
         let (output, verified) = if source == FollowSource::Prestate {
             let state = PrestateState::new(supplement, material, &held);
@@ -97,7 +97,7 @@ impl Chain {
             let wanted = Wanted { codes: missing, ..Wanted::default() };
             return Ok(Err(Stopped::wanted(linked, wanted)));
         }
-        Ok(Ok(Executed { output, codes, verified, supplemented }))
+        Ok(Ok(FollowedRun { output, codes, verified, supplemented }))
     }
 }
 
@@ -110,13 +110,13 @@ fn check_root(root: B256, said: B256) -> Result<(), BlockError> {
 }
 
 /// One block's execution.
-struct Run<'a> {
+struct Attempt<'a> {
     chain: &'a Chain,
     linked: &'a Linked,
     hashes: &'a VerifiedHashes<'a>,
 }
 
-impl Run<'_> {
+impl Attempt<'_> {
     /// Executes the block and checks what that determines of the header, except for the state root.
     fn on(
         &self,

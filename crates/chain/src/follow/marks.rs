@@ -2,7 +2,7 @@
 //! each, so that an unwind takes it back.
 
 use crate::{Chain, ChainError};
-use hearth_flatkv::IndexWrite;
+use hearth_flatkv::{FlatKv, IndexWrite};
 use hearth_primitives::{Height, StateError};
 use parking_lot::Mutex;
 
@@ -17,7 +17,7 @@ const PAGE_ROWS: usize = 4096;
 
 /// How a block is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum BlockMark {
     Executed,
     Hole,
 }
@@ -33,17 +33,17 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, mark: Mark) {
+    fn add(&mut self, mark: BlockMark) {
         match mark {
-            Mark::Executed => self.executed += 1,
-            Mark::Hole => self.holes += 1,
+            BlockMark::Executed => self.executed += 1,
+            BlockMark::Hole => self.holes += 1,
         }
     }
 }
 
 impl Marks {
     /// A block with this mark is canonical now.
-    pub(crate) fn added(&self, mark: Option<Mark>) {
+    pub(crate) fn added(&self, mark: Option<BlockMark>) {
         if let (Some(counts), Some(mark)) = (&mut *self.0.lock(), mark) {
             counts.add(mark);
         }
@@ -60,20 +60,26 @@ fn key(height: Height) -> Vec<u8> {
 }
 
 /// The row of a block.
-pub(crate) fn row(height: Height, mark: Mark) -> IndexWrite {
+pub(crate) fn row(height: Height, mark: BlockMark) -> IndexWrite {
     let value = match mark {
-        Mark::Executed => EXECUTED,
-        Mark::Hole => HOLE,
+        BlockMark::Executed => EXECUTED,
+        BlockMark::Hole => HOLE,
     };
     IndexWrite { key: key(height), value: Some(vec![value]) }
 }
 
-fn read(value: &[u8]) -> Result<Mark, StateError> {
+fn read(value: &[u8]) -> Result<BlockMark, StateError> {
     match value {
-        [EXECUTED] => Ok(Mark::Executed),
-        [HOLE] => Ok(Mark::Hole),
+        [EXECUTED] => Ok(BlockMark::Executed),
+        [HOLE] => Ok(BlockMark::Hole),
         _ => Err(StateError::Damaged { what: "mark" }),
     }
+}
+
+/// Whether the canonical block at a height is a hole.
+pub(crate) fn is_hole(kv: &FlatKv, height: Height) -> Result<bool, StateError> {
+    let row = kv.index_get(&key(height))?;
+    Ok(row.map(|value| read(&value)).transpose()? == Some(BlockMark::Hole))
 }
 
 impl Chain {
@@ -88,7 +94,7 @@ impl Chain {
         }
         let mut hole = None;
         self.each_mark(from, to, |height, mark| {
-            hole = (mark == Mark::Hole).then_some(height);
+            hole = (mark == BlockMark::Hole).then_some(height);
             hole.is_none()
         })?;
         Ok(hole)
@@ -114,7 +120,7 @@ impl Chain {
         &self,
         from: Height,
         to: Height,
-        mut visit: impl FnMut(Height, Mark) -> bool,
+        mut visit: impl FnMut(Height, BlockMark) -> bool,
     ) -> Result<(), ChainError> {
         let end = to.checked_add(1).map_or_else(|| vec![ROW + 1], key);
         let mut start = key(from);

@@ -18,7 +18,7 @@ pub use answer::{
 };
 pub(crate) use elsewhere::Elsewhere;
 pub use home::{FollowedRules, MAINNET_GENESIS_HASH};
-pub(crate) use marks::Marks;
+pub(crate) use marks::{Marks, is_hole};
 
 use crate::insert::Working;
 use crate::{Chain, ChainError, FinalityTag};

@@ -3,8 +3,8 @@
 use super::{
     FollowAnswer, Linked, Verified,
     answer::{FollowedState, FollowedTo, VerifiedBlocks},
-    execute::Executed,
-    marks::{self, Mark},
+    execute::FollowedRun,
+    marks::{self, BlockMark},
 };
 use crate::commit::AppendedRows;
 use crate::insert::Working;
@@ -21,9 +21,9 @@ impl Chain {
         &self,
         working: &mut Working,
         linked: &Linked,
-        executed: Executed,
+        executed: FollowedRun,
     ) -> Result<FollowAnswer, ChainError> {
-        let Executed { output, codes, verified, supplemented } = executed;
+        let FollowedRun { output, codes, verified, supplemented } = executed;
         let (block, hash) = (&linked.block.block, linked.block.hash);
         let total_difficulty = difficulty(linked);
         let removed = self.leave_branch(working, linked)?;
@@ -31,7 +31,7 @@ impl Chain {
         let capsule = TraceCapsule::of(&output).filter(|_| self.ledger.keeps_capsules()).map(Arc::new);
         self.append(block, hash, total_difficulty, &output, capsule.as_deref(), &[])?;
         let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
-        let mark = (verified == Verified::Executed).then_some(Mark::Executed);
+        let mark = (verified == Verified::Executed).then_some(BlockMark::Executed);
         index.extend(mark.map(|mark| marks::row(block.header.number, mark)));
         let deployed = output.changes.codes;
         self.commit_rows(linked, codes.into_iter().chain(deployed).collect(), index)?;
@@ -58,10 +58,10 @@ impl Chain {
         let rows = AppendedRows::begin(&self.ledger);
         self.ledger.restore_block(block, hash, difficulty(linked))?;
         let mut index = self.ledger.index_rows(block, hash, &[], None);
-        index.push(marks::row(block.header.number, Mark::Hole));
+        index.push(marks::row(block.header.number, BlockMark::Hole));
         self.commit_rows(linked, Vec::new(), index)?;
         rows.keep();
-        self.marks.added(Some(Mark::Hole));
+        self.marks.added(Some(BlockMark::Hole));
         self.followed(working, linked, None);
         Ok(FollowAnswer::Hole { reason })
     }

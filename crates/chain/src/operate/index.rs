@@ -3,6 +3,7 @@
 
 use super::Reading;
 use crate::ChainError;
+use crate::follow::is_hole;
 use alloy_primitives::B256;
 use hearth_ledger::LedgerError;
 use hearth_ledger::posting_index::{IndexFinding, IndexProblem, IndexProgress};
@@ -262,7 +263,9 @@ impl Reading {
             }
         }
         let receipts = ledger.receipts(&hash).ok().flatten().map(|receipts| receipts.receipts.len());
-        if receipts != Some(block.tx_hashes.len()) {
+        // A home that follows another node may hold a block that it could not execute.
+        let is_hole = || self.file.is_follower() && is_hole(self.kv(), number).unwrap_or(false);
+        if receipts != Some(block.tx_hashes.len()) && !is_hole() {
             found.push(LedgerFinding::Receipts { number, hash });
         }
         if ledger.capsule(&hash).is_err() {

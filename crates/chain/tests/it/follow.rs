@@ -215,3 +215,116 @@ fn a_home_is_what_it_was_made_to_be() {
     let text = std::fs::read_to_string(home.path().join("config/chain.json")).unwrap();
     assert!(text.contains("\"format\": 2") && text.contains("\"elsewhere\""), "{text}");
 }
+
+/// Where the process that is killed finds what it follows; set in that process alone.
+const CHILD: &str = "HEARTH_FOLLOW_CHILD";
+/// Kills of the test.
+const KILLS: u64 = 50;
+/// Longest time that a process lives, in milliseconds.
+const LIFE_MS: u64 = 120;
+
+/// A base and two branches on it, between which a process moves for ever.
+struct Branches {
+    base: Vec<Block>,
+    sides: [Vec<Block>; 2],
+}
+
+impl Branches {
+    fn new() -> Self {
+        let base = branch(MERGED, &[], &[12; 3], 1);
+        let sides = [2, 3].map(|coinbase| branch(MERGED, &base, &[12; 6], coinbase));
+        Self { base, sides }
+    }
+
+    /// The block that is given after the head; the first of the other branch at the end of one.
+    fn next(&self, head: B256) -> &Block {
+        let after = |list: &[Block]| list.iter().position(|block| hash(block) == head).map(|index| index + 1);
+        if let Some(index) = after(&self.base) {
+            return self.base.get(index).unwrap_or(&self.sides[0][0]);
+        }
+        for (side, other) in [(0, 1), (1, 0)] {
+            if let Some(index) = after(&self.sides[side]) {
+                return self.sides[side].get(index).unwrap_or(&self.sides[other][0]);
+            }
+        }
+        &self.base[0]
+    }
+}
+
+/// Follows until it is killed: each acknowledged head is a line of a file.
+#[test]
+fn follows_until_it_is_killed() {
+    use std::io::Write;
+    let Some(dir) = std::env::var_os(CHILD).map(std::path::PathBuf::from) else { return };
+    let branches = Branches::new();
+    let chain = Chain::open(&dir.join("home"), &options()).unwrap();
+    let mut acknowledged = std::fs::File::options().append(true).open(dir.join("heads")).unwrap();
+    loop {
+        let block = branches.next(chain.head().hash);
+        // Blocks without transactions read nothing.
+        let answer = give_with(&chain, block, 128, "{}");
+        assert!(matches!(answer, FollowAnswer::Followed { .. }), "{answer:?}");
+        acknowledged.write_all(format!("{}\n", hash(block)).as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn a_kill_leaves_the_acknowledged_head_or_the_next() {
+    let branches = Branches::new();
+    let upstream = Upstream::of(&branches.base);
+    let dir = TempDir::new().unwrap();
+    let (home, heads) = (dir.path().join("home"), dir.path().join("heads"));
+    let rules = FollowedRules::Genesis(MERGED.to_owned());
+    let made = Chain::create_follower(&home, &rules, &upstream.genesis(), None, &options()).unwrap();
+    let mut head = made.head().hash;
+    made.close().unwrap();
+    drop(made);
+    std::fs::write(&heads, format!("{head}\n")).unwrap();
+    let fork = hash(branches.base.last().unwrap());
+    let (mut seed, mut moved, mut lines) = (17u64, 0, 1);
+    for kill in 0..KILLS {
+        let arguments = ["follow::follows_until_it_is_killed", "--exact", "--nocapture"];
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(arguments)
+            .env(CHILD, dir.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // It makes its branches first, and then opens the home.
+        let begun = std::time::Instant::now();
+        while std::fs::read_to_string(&heads).unwrap().lines().count() == lines
+            && begun.elapsed().as_secs() < 60
+        {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(std::time::Duration::from_millis((seed >> 33) % LIFE_MS));
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let text = std::fs::read_to_string(&heads).unwrap();
+        let acknowledged: B256 = text.lines().last().unwrap().parse().unwrap();
+        let chain = Chain::open(&home, &options()).unwrap();
+        let now = chain.head();
+        let next = branches.next(acknowledged);
+        let in_between = next.header.parent_hash == fork && acknowledged != fork;
+        let allowed = now.hash == acknowledged || now.hash == hash(next) || (in_between && now.hash == fork);
+        assert!(allowed, "kill {kill}: {now:?} after {acknowledged}");
+        let state = chain.followed_state().unwrap().unwrap();
+        assert_eq!((state.verified.proven, state.holes), (now.height, 0));
+        for number in 1..=now.height {
+            let canonical = chain.ledger().canonical_hash(number).unwrap().unwrap();
+            assert!(chain.ledger().capsule(&canonical).unwrap().is_some(), "kill {kill}: block {number}");
+            assert!(chain.ledger().receipts(&canonical).unwrap().is_some());
+        }
+        moved += u64::from(now.hash != head);
+        head = now.hash;
+        chain.close().unwrap();
+        drop(chain);
+        // What was committed and not acknowledged counts from here on.
+        std::fs::write(&heads, format!("{text}{head}\n")).unwrap();
+        lines = text.lines().count() + 1;
+    }
+    println!("{KILLS} kills, {lines} heads, {moved} times another one than after the kill before");
+    assert!(moved > KILLS / 2 && lines > KILLS as usize * 2, "{moved} {lines}");
+}
