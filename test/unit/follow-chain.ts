@@ -183,7 +183,7 @@ export class TestCore implements FollowPort {
 
   state(): FollowState {
     const { base, head, holes } = this
-    return { head, base, holes, verified: { proven: 1, executed: 0 }, safe: null, finalized: null }
+    return { head, base, holes, chainId: 7, genesisHash: GENESIS.hash, verified: { proven: 1, executed: 0 }, safe: null, finalized: null }
   }
 
   async setFinality(finality: object): Promise<void> {

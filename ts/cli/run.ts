@@ -2,6 +2,7 @@
 import { isBoolean, isSettingKey, SettingError } from '../config/index.ts'
 import { ConsensusError } from '../consensus/error.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
+import { FollowError } from '../follow/index.ts'
 import { ForkError } from '../fork/index.ts'
 import { clientVersion } from '../node/version.ts'
 import { AuthFileError } from '../server/admission/auth.ts'
@@ -14,6 +15,7 @@ import { config } from './commands/config.ts'
 import { db } from './commands/db/index.ts'
 import { dev } from './commands/dev.ts'
 import { exportCommand } from './commands/export.ts'
+import { follow } from './commands/follow.ts'
 import { importCommand } from './commands/import.ts'
 import { init } from './commands/init.ts'
 import { replay } from './commands/replay.ts'
@@ -30,6 +32,7 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
   init,
   start,
   dev,
+  follow,
   status,
   testnet,
   importCommand,
@@ -127,6 +130,7 @@ function fail(e: unknown, terminal: Terminal, serves: boolean): number {
     e instanceof CoreError ||
     e instanceof ListenError ||
     e instanceof ForkError ||
+    e instanceof FollowError ||
     e instanceof HomeDeniedError ||
     e instanceof ConsensusError ||
     (e instanceof Error && 'code' in e && 'syscall' in e)

@@ -26,6 +26,8 @@ export interface RunningNode {
   readonly baking: Baking | null
   /** The RPC of CometBFT; null where the node runs without it. */
   readonly consensusUrl?: string | null
+  /** The node that `hearth follow` follows, without secret parts; null for any other node. */
+  readonly upstream?: string | null
 }
 
 const fileOf = (home: string): string => path.join(home, 'data', 'node.json')

@@ -14,6 +14,9 @@ export const ENGINE_BLOCKS = 'a consensus client drives this node: blocks come o
 /** What a node does under CometBFT. */
 export const CONSENSUS_BLOCKS = 'blocks come from the validators of this network, by CometBFT'
 
+/** What `hearth follow` does. */
+export const FOLLOWED_BLOCKS = 'this node holds no state: blocks, and what proves them, come from the node that it follows'
+
 /** Where the blocks of a node that makes none by itself come from. */
 export function blocksText(settings: Settings): string {
   if (settings['consensus.enabled']) return CONSENSUS_BLOCKS

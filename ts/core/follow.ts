@@ -73,6 +73,8 @@ export interface FollowState {
   readonly base: BlockId
   /** Blocks that could not be executed. */
   readonly holes: number
+  readonly chainId: number
+  readonly genesisHash: Hex
   readonly verified: { readonly proven: number; readonly executed: number }
   readonly safe: BlockId | null
   readonly finalized: BlockId | null

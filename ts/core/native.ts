@@ -6,7 +6,8 @@ import { type Body, lengthOf, type WholeBody } from './body.ts'
 import { allocate, allocateWhole, CHUNK_BYTES_MAX, openChunks, release, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
-import { coreErrorFrom } from './error.ts'
+import { CoreError, coreErrorFrom } from './error.ts'
+import type { BlockId, FollowAnswer, FollowedFinality, FollowMeta, FollowPort, FollowState } from './follow.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
 import type { NodeCommands } from './node-commands.ts'
 import { type FetchOrigin, nativeFetcher } from './origin.ts'
@@ -14,6 +15,7 @@ import type {
   Core,
   CoreCaller,
   CoreLogEntry,
+  Hex,
   HomeStatus,
   JsonObject,
   OpenOptions,
@@ -185,8 +187,32 @@ class Stream implements ResultStream {
 /** The gzip options in the form of the native module. */
 const packing = ({ head, tail, gzipOver }: OpenOptions) => (gzipOver === undefined ? undefined : { head, tail, overBytes: gzipOver })
 
+/** A node that follows another one. */
+class NativeFollow implements FollowPort {
+  private readonly node: native.NativeNode
+
+  constructor(node: native.NativeNode) {
+    this.node = node
+  }
+
+  async block(meta: FollowMeta, block: Buffer, witness: Buffer | undefined, extra: Buffer | undefined): Promise<FollowAnswer> {
+    return decode<FollowAnswer>(unwrap(await this.node.followBlock(JSON.stringify(meta), block, witness, extra)))
+  }
+
+  state(): FollowState {
+    const state = this.node.followState()
+    if (state === null) throw new CoreError('closed', 'node is closed')
+    return JSON.parse(state) as FollowState
+  }
+
+  async setFinality(finality: FollowedFinality): Promise<void> {
+    unwrap(await this.node.setFollowedFinality(JSON.stringify(finality)))
+  }
+}
+
 class NativeCore implements Core {
   readonly dev: boolean
+  readonly follow: FollowPort | undefined
   readonly readyTrace: Core['readyTrace']
   private readonly node: native.NativeNode
   /** Whether there is a trace cache. */
@@ -194,8 +220,9 @@ class NativeCore implements Core {
   /** The client of this object's requests; undefined for none. */
   private readonly caller: CoreCaller | undefined
 
-  constructor(node: native.NativeNode, dev: boolean, cache: boolean, caller?: CoreCaller) {
+  constructor(node: native.NativeNode, dev: boolean, cache: boolean, follow?: FollowPort, caller?: CoreCaller) {
     this.node = node
+    this.follow = follow
     this.dev = dev
     this.cache = cache
     this.caller = caller
@@ -220,7 +247,7 @@ class NativeCore implements Core {
   }
 
   withCaller(caller: CoreCaller): Core {
-    return new NativeCore(this.node, this.dev, this.cache, caller)
+    return new NativeCore(this.node, this.dev, this.cache, this.follow, caller)
   }
 
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
@@ -295,10 +322,38 @@ class NativeCore implements Core {
  */
 export async function openNode(config: NodeConfig, ask?: FetchOrigin): Promise<Core> {
   const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : nativeFetcher(ask))
-  if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev', config.bake.enabled === true)
+  if (opened instanceof native.NativeNode) {
+    const follow = opened.followState() === null ? undefined : new NativeFollow(opened)
+    return new NativeCore(opened, config.mode === 'dev', config.bake.enabled === true, follow)
+  }
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
 }
+
+/** What a data directory that follows begins with. */
+export interface NewFollower {
+  readonly home: string
+  /** The rules of the chain: of a network that is built in, or of a genesis file's text. */
+  readonly chain: { readonly network?: string; readonly genesis?: string }
+  /** RLP of the header of the block below the first one that is followed. */
+  readonly base: Hex
+  readonly upstream: { readonly clientVersion: string; readonly genesisHash?: Hex }
+  readonly store: Omit<JobBase, 'home'>
+}
+
+/** A new data directory that follows. */
+export interface MadeFollower {
+  readonly chainId: number
+  readonly genesisHash: Hex
+  readonly base: BlockId
+}
+
+/**
+ * Makes a data directory that holds blocks but no state; changes nothing where it is there
+ * already. Rejects with `CoreError`.
+ */
+export const initFollower = async (options: NewFollower): Promise<MadeFollower> =>
+  decode<MadeFollower>(unwrap(await native.initFollower(JSON.stringify(options))))
 
 /** Starts offline work on a home: making it, import, export. */
 export const startJob = (job: Job): RunningJob => runJob<JobResult>(job)

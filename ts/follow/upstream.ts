@@ -45,6 +45,11 @@ const ENVELOPE_BYTES = 1024
 const LACKING_ATTEMPTS = 3
 const LACKING_WAIT_MS = 200
 
+/** A node that cannot be followed; the message says why. */
+export class FollowError extends Error {
+  override name = 'FollowError'
+}
+
 /** An upstream does not have what was requested, in all attempts. */
 export class Lacking extends Error {
   override name = 'Lacking'

@@ -167,9 +167,9 @@ const BAKED = linesOf({ origin: 'baked' })
 
 /** As `linesOf`; most replies have one of two. */
 function startOf(headers: ReplyHeaders): string {
-  const { isUnauthorized, origin, redirectedTo, retryAfterMs, usedLegacy, waitedMs, warnings } = headers
-  const isCommon =
-    waitedMs === undefined && retryAfterMs === undefined && warnings === undefined && redirectedTo === undefined && !usedLegacy
+  const { isUnauthorized, origin, redirectedTo, retryAfterMs, usedLegacy, verified, waitedMs, warnings } = headers
+  const isNamed = redirectedTo !== undefined || verified !== undefined
+  const isCommon = waitedMs === undefined && retryAfterMs === undefined && warnings === undefined && !isNamed && !usedLegacy
   if (!isCommon || isUnauthorized === true) return linesOf(headers)
   return origin === undefined ? ORDINARY : origin === 'baked' ? BAKED : linesOf(headers)
 }

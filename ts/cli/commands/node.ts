@@ -21,6 +21,7 @@ import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/m
 import type { Network } from '../../rpc/network.ts'
 import type { Redirects } from '../../rpc/redirect.ts'
 import type { StartingDispatch } from '../../rpc/starting.ts'
+import type { Submission } from '../../rpc/submission.ts'
 import type { Server, ServerHooks } from '../../server/index.ts'
 import { type Check, diskHasRoom, headIsYoung, isDriven, Readiness } from '../../server/readiness.ts'
 import type { Parsed } from '../args.ts'
@@ -29,6 +30,7 @@ import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, makeHome } from '../home.ts'
 import { type LoopSignals, watchdogSignals } from '../loop-signals.ts'
+import type { NodeMetrics } from '../metrics.ts'
 import { nodeEnded } from '../node-versions.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
@@ -88,10 +90,11 @@ const runningNode = (
   settings: Settings,
   baking: Baking | undefined,
   consensusUrl: string | undefined,
+  following: Following | undefined,
 ): RunningNode => ({
   pid: process.pid,
   mode,
-  transactions: transactionsText(mode, settings),
+  transactions: following?.transactions ?? transactionsText(mode, settings),
   version: clientVersion(),
   startedAt: Date.now(),
   httpUrl: httpUrl ?? null,
@@ -100,6 +103,7 @@ const runningNode = (
   metricsUrl: metricsUrl ?? null,
   baking: baking ?? null,
   consensusUrl: consensusUrl ?? null,
+  upstream: following?.upstream ?? null,
 })
 
 /**
@@ -147,9 +151,9 @@ function watchRequests(settings: Settings, log: Log, { begun }: LoopSignals, eac
 }
 
 /** Logs where blocks come from, and how transactions are handled. */
-function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
-  const transactions = transactionsText('start', settings)
-  const note = blocksText(settings)
+function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal, following: Following | undefined): void {
+  const transactions = following?.transactions ?? transactionsText('start', settings)
+  const note = following?.blocks ?? blocksText(settings)
   log.component('node').info(note, { transactions })
   terminal.out(`Note: ${note}. Transactions are ${transactions}.\n`)
 }
@@ -199,12 +203,12 @@ function dispatches(
   onRequest: Extras['onRequest'],
   network: Network | undefined,
   redirects: Redirects | undefined,
+  following: Following | undefined,
 ): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
   const watch = watchRequests(settings, log, signals, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
-  const context = rpcContext(core, settings, (reason, failures) =>
-    log.component('rpc').warn('forwarding failed', { node, reason, failures }),
-  )
+  const own = rpcContext(core, settings, (reason, failures) => log.component('rpc').warn('forwarding failed', { node, reason, failures }))
+  const context = following === undefined ? own : { ...own, submission: following.submission }
   const make = (namespaces: readonly string[], only?: ReadonlySet<string>): Dispatch =>
     makeDispatch({ ...context, network, redirects, namespaces, only }, batchLimits(settings), log.report, meter, watch)
   const isDebugApart = settings['evm.debug_port'] !== 0
@@ -213,6 +217,23 @@ function dispatches(
     debug: make(isDebugApart ? ['debug'] : []),
     engine: make(settings['engine.enabled'] ? engine.ENGINE_NAMESPACES : [], engine.ENGINE_LISTENER_METHODS),
   }
+}
+
+/** What follows another node over an open core. */
+export interface Following {
+  /** In place of this node's own handling of transactions. */
+  readonly submission: Submission
+  /** What becomes of transactions, and where blocks come from, in a few words. */
+  readonly transactions: string
+  readonly blocks: string
+  /** The followed node, without secret parts. */
+  readonly upstream: string
+  /** Why the node is not ready. */
+  readonly check: Check
+  /** Begins; the listeners answer already. */
+  start(metrics: NodeMetrics, log: Log): void
+  /** Resolves once nothing is under way; may be called again. */
+  stop(): Promise<void>
 }
 
 /** What a command adds to serving a home. */
@@ -230,6 +251,8 @@ export interface Extras {
    * Called for each answered request: its method if it could be read, its duration in milliseconds.
    */
   readonly onRequest?: ((method: string | undefined, ms: number, success: boolean) => void) | undefined
+  /** What follows another node, once `prepare`'s decorator has run. */
+  readonly following?: () => Following | undefined
   /** Once nothing is served any more, before the stores are closed. */
   readonly beforeClose?: (core: Core) => Promise<void>
 }
@@ -238,7 +261,7 @@ export interface Extras {
 export interface Prepared {
   readonly config: NodeConfig
   readonly ask?: FetchOrigin | undefined
-  readonly wrap?: ((core: Core) => Core) | undefined
+  readonly wrap?: ((core: Core) => Promise<Core> | Core) | undefined
 }
 
 /** What serves requests: loaded while the core opens its stores, on threads of its own. */
@@ -272,7 +295,12 @@ async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<C
   const { config: made, ask, wrap }: Prepared = (await extras.prepare?.(config)) ?? { config }
   if (made.scripts && 'unavailable' in made.scripts) log.component('node').warn(made.scripts.unavailable)
   const core = await openNode(made, ask)
-  return wrap?.(core) ?? core
+  try {
+    return (await wrap?.(core)) ?? core
+  } catch (e) {
+    await core.close()
+    throw e
+  }
 }
 
 /** A home that is to be served, and what was made before anything is opened. */
@@ -420,21 +448,24 @@ async function serveCore(served: Served, listening: Listening, core: Core): Prom
   const noMoreOfCore = joinLogs(core, log)
   let cosmos: CosmosListeners | undefined
   try {
-    becomeReady(served, listening, core)
+    const following = extras.following?.()
+    becomeReady(served, listening, core, following)
+    following?.start(listening.metrics, log)
     const baking = await bakingOf(core, settings)
     cosmos = await startCometbft(served, listening, core)
-    await announce(served, listening, core, baking, cosmos)
+    await announce(served, listening, core, baking, cosmos, following)
     await stopped
     await setTimeout(settings['evm.shutdown_delay'])
     await Promise.all([listening.server.stop(), cosmos?.stop(), cometbft?.stop()])
     signals.closing()
-    await extras.beforeClose?.(core)
+    await Promise.all([following?.stop(), extras.beforeClose?.(core)])
     log.component('node').info('every answer under way has ended; closing the stores')
   } finally {
     removeRunning(home, process.pid)
     await cosmos?.stop()
     // Its application is this core: it ends first, also where the start failed.
     await cometbft?.stop()
+    await extras.following?.()?.stop()
     await core.close()
     cometbft?.remove()
     signals.closed()
@@ -448,6 +479,7 @@ function becomeReady(
   { home, settings, log, signals, extras, readiness, cometbft, consensus }: Served,
   listening: Listening,
   core: Core,
+  following: Following | undefined,
 ): void {
   const { serving, metrics, starting } = listening
   const { all, debug, engine } = dispatches(
@@ -460,12 +492,14 @@ function becomeReady(
     extras.onRequest,
     cometbft && consensus?.networkOf(cometbft),
     cometbft && consensus?.redirectsOf(cometbft, settings, log),
+    following,
   )
   const [forAll, forDebug, forEngine] = starting
   forAll.become(all)
   forDebug.become(debug)
   forEngine.become(engine)
-  readiness.opened(readyChecks(core, home, settings, cometbft))
+  const checks = readyChecks(core, home, settings, cometbft)
+  readiness.opened(following === undefined ? checks : [...checks, following.check])
 }
 
 /** Starts CometBFT and the listeners for clients of the Cosmos SDK, where the node is under it. */
@@ -487,15 +521,16 @@ async function announce(
   core: Core,
   baking: Baking | undefined,
   cosmos: CosmosListeners | undefined,
+  following: Following | undefined,
 ): Promise<void> {
-  writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
+  writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl, following), runToken)
   const { httpUrl, wsUrl, debugUrl, engineUrl } = server
   const [metricsUrl, consensusUrl] = [metrics.url, cometbft?.rpcUrl]
   const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl, consensusUrl, restUrl: cosmos?.restUrl, grpcUrl: cosmos?.grpcUrl }
   log.component('node').info('serving', { version: clientVersion(), home, ...urls })
   if (mode === 'start') checkNode(log)
   if (baking !== undefined) await sayUnbaked(baking, core, home, log)
-  if (mode === 'start') sayNoBlocks(settings, log, terminal)
+  if (mode === 'start') sayNoBlocks(settings, log, terminal, following)
   if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
   terminal.out(await ready(server, core))
   signals.serving()

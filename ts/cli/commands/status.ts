@@ -8,7 +8,7 @@ import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf } from '../home.ts'
 import { type LockHolder, lockHolder } from '../home-lock.ts'
 import { findRunning, type RunningNode, runTokenOf } from '../running.ts'
-import { CONSENSUS_BLOCKS } from '../submission.ts'
+import { CONSENSUS_BLOCKS, FOLLOWED_BLOCKS } from '../submission.ts'
 import { bytesText, pairs } from './db/text.ts'
 
 /** Longest time for each answer of the node, in milliseconds. */
@@ -25,6 +25,13 @@ interface Status extends RunningNode {
   readonly height: number | null
   /** What CometBFT says of itself; null without it, and where it does not answer. */
   readonly consensus: EngineView | null
+  /**
+   * Blocks behind the followed node, blocks without traces, and blocks by how well they were
+   * checked; null where it follows none, or its metrics do not say.
+   */
+  readonly followLagBlocks: number | null
+  readonly followHoles: number | null
+  readonly followedBlocks: Readonly<Record<'proven' | 'executed', number>> | null
   /**
    * Blocks that are baked, and blocks that can be; null if nothing is baked, or the node does not
    * report it.
@@ -87,8 +94,8 @@ async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reas
 }
 
 /**
- * Sums of the samples of a page, by name and, after it, the label `result`, `cache`, `table` or
- * `layer`.
+ * Sums of the samples of a page, by name and, after it, the label `result`, `cache`, `table`,
+ * `layer` or `verified`.
  */
 function samples(page: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
@@ -96,7 +103,7 @@ function samples(page: string): ReadonlyMap<string, number> {
     const found = /^([a-z_]+)(\{[^}]*\})? (\S+)/.exec(line)
     if (found === null) continue
     const [, name = '', labels = '', value = ''] = found
-    const result = /(?:result|cache|table|layer)="([^"]*)"/.exec(labels)?.[1]
+    const result = /(?:result|cache|table|layer|verified)="([^"]*)"/.exec(labels)?.[1]
     const key = result === undefined ? name : `${name} ${result}`
     sums.set(key, (sums.get(key) ?? 0) + Number(value))
   }
@@ -155,6 +162,12 @@ function sizeOf(folder: string): number {
   return bytes
 }
 
+function followedOf(values: ReadonlyMap<string, number> | undefined): Status['followedBlocks'] {
+  const count = (verified: string): number | undefined => values?.get(`follow_blocks_total ${verified}`)
+  const [proven, executed] = [count('proven'), count('executed')]
+  return proven === undefined || executed === undefined ? null : { proven, executed }
+}
+
 async function statusOf(home: string, node: RunningNode): Promise<Status> {
   const { metricsUrl, consensusUrl } = node
   const [height, { ready, reasons }, page, consensus] = await Promise.all([
@@ -178,6 +191,9 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     reasons,
     height: head,
     consensus,
+    followLagBlocks: values?.get('follow_lag_blocks') ?? null,
+    followHoles: values?.get('follow_holes') ?? null,
+    followedBlocks: node.upstream == null ? null : followedOf(values),
     bakedBlocks: count?.baked ?? null,
     bakeableBlocks: count?.of ?? null,
     bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
@@ -232,10 +248,24 @@ function consensusText({ consensusUrl, consensus }: Status): (readonly [string, 
   ]
 }
 
+/** How following does; nothing for a node that follows none. */
+function followText({ upstream, followLagBlocks, followHoles, followedBlocks }: Status): (readonly [string, string])[] {
+  if (upstream == null) return []
+  const lag = followLagBlocks === null ? 'no upstream answers, or metrics are off' : `${followLagBlocks} blocks behind`
+  const checked = followedBlocks === null ? [] : [`${followedBlocks.proven} proven and ${followedBlocks.executed} executed since the start`]
+  const holes = followHoles === null || followHoles === 0 ? [] : [`${followHoles} without traces`]
+  return [['follows', [upstream, lag, ...checked, ...holes].join(', ')]]
+}
+
 /** Where blocks come from. */
 const BLOCKS: Readonly<Record<string, string>> = {
   start: 'none are made; new ones come from `hearth import`',
   dev: 'made by this node',
+}
+
+function blocksOf({ mode, consensusUrl, upstream }: Status): string {
+  if (upstream != null) return FOLLOWED_BLOCKS
+  return consensusUrl == null ? (BLOCKS[mode] ?? 'unknown') : CONSENSUS_BLOCKS
 }
 
 function text(status: Status): string {
@@ -246,7 +276,8 @@ function text(status: Status): string {
     ['process', `${status.pid}, ${status.version}, up ${span(Date.now() - status.startedAt)}`],
     ['ready', status.ready === true ? 'yes' : `no: ${status.reasons.join('; ')}`],
     ['height', status.height ?? unknown],
-    ['blocks', status.consensusUrl == null ? (BLOCKS[status.mode] ?? unknown) : CONSENSUS_BLOCKS],
+    ['blocks', blocksOf(status)],
+    ...followText(status),
     ...consensusText(status),
     ['transactions', status.transactions ?? unknown],
     ['baked', bakedText(status)],

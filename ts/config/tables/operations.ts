@@ -13,7 +13,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Parts of the node that write to its log. */
-export const LOG_COMPONENTS = ['node', 'rpc', 'server', 'stores', 'chain', 'consensus', 'bake', 'memory', 'log'] as const
+export const LOG_COMPONENTS = ['node', 'rpc', 'server', 'stores', 'chain', 'consensus', 'follow', 'bake', 'memory', 'log'] as const
 
 /** A part of the node that writes to its log. */
 export type LogComponent = (typeof LOG_COMPONENTS)[number]

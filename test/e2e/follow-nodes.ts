@@ -1,0 +1,182 @@
+// Nodes that follow and nodes that are followed, a proxy between both that does damage, and the
+// comparison of their answers.
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { expect } from 'vitest'
+import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
+
+/** A development chain that is followed, with the genesis that a follower needs. */
+export interface DevUpstream extends RunningNode {
+  readonly genesis: string
+}
+
+/** Starts a development chain with a data directory. */
+export async function devUpstream(...args: string[]): Promise<DevUpstream> {
+  const home = tempHome()
+  const node = await startNode(['dev', '--home', home, ...args])
+  return { ...node, genesis: path.join(home, 'config/genesis.json') }
+}
+
+/** Starts a follower on a data directory. */
+export const startFollower = (home: string, url: string, ...args: string[]): Promise<RunningNode> =>
+  startNode(['follow', '--home', home, '--upstream', url, '--follow.poll_interval=50ms', ...args])
+
+/** The result of a request; throws where it is an error. */
+export async function result<T = unknown>(url: string, method: string, ...params: unknown[]): Promise<T> {
+  const answer = await rpc(url, method, params)
+  if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.code} ${answer.error.message}`)
+  return answer.result as T
+}
+
+interface Head {
+  readonly number: string
+  readonly hash: string
+  readonly transactions: readonly string[]
+  readonly miner: string
+}
+
+export const blockAt = (url: string, tag: string): Promise<Head> => result<Head>(url, 'eth_getBlockByNumber', tag, false)
+
+/** Waits until a follower has the head of its upstream. */
+export async function caughtUp(follower: string, upstream: string): Promise<void> {
+  await until('the head of the upstream', async () => {
+    const [own, other] = await Promise.all([blockAt(follower, 'latest'), blockAt(upstream, 'latest')])
+    return own.hash === other.hash
+  })
+}
+
+/** What `/ready` says. */
+export const readyOf = async (url: string): Promise<{ status: string; reasons: string[] }> =>
+  (await (await fetch(`${url}/ready`)).json()) as { status: string; reasons: string[] }
+
+/** A home with the chain of a fixture. */
+export function importedHome(genesis: string, chain: string): string {
+  const home = tempHome()
+  const imported = hearth(['import', '--home', home, '--genesis', genesis, chain])
+  expect(imported.status, imported.stderr).toBe(0)
+  return home
+}
+
+/** Configurations of every native tracer that go-ethereum has too. */
+export const TRACERS: readonly object[] = [
+  {},
+  { tracer: 'callTracer', tracerConfig: { withLog: true } },
+  { tracer: 'prestateTracer' },
+  { tracer: 'prestateTracer', tracerConfig: { diffMode: true } },
+  { tracer: '4byteTracer' },
+  { tracer: 'flatCallTracer' },
+  { tracer: 'noopTracer' },
+  { tracer: 'muxTracer', tracerConfig: { callTracer: {}, prestateTracer: {} } },
+]
+
+/** Those that Hearth alone has. */
+export const OWN_TRACERS: readonly object[] = [{ tracer: 'erc7562Tracer' }, { tracer: 'keccak256PreimageTracer' }]
+
+/** The answer to a request as it came. */
+async function textOf(url: string, method: string, params: readonly unknown[]): Promise<string> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  return await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text()
+}
+
+/** JSON with its keys in order: other clients have another one. */
+const sorted = (text: string): string =>
+  JSON.stringify(JSON.parse(text), (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
+
+/** What is compared of each block. */
+export interface Comparison {
+  readonly from: number
+  readonly to: number
+  readonly tracers: readonly object[]
+  /** Whether answers must have the same bytes; else their values are compared. */
+  readonly exact: boolean
+  /** Further methods that take the number of a block. */
+  readonly more?: readonly (readonly [method: string, ...params: unknown[]])[]
+}
+
+/** The requests to which two nodes give different answers, and how many they answered alike. */
+export async function compared(
+  [a, b]: readonly [string, string],
+  { from, to, tracers, exact, more = [] }: Comparison,
+): Promise<{ readonly same: number; readonly different: string[] }> {
+  let same = 0
+  const different: string[] = []
+  const both = async (method: string, ...params: unknown[]): Promise<void> => {
+    const answers = await Promise.all([textOf(a, method, params), textOf(b, method, params)])
+    const [one, other] = exact ? answers : answers.map(sorted)
+    if (one === other) same++
+    else different.push(`${method} ${JSON.stringify(params)}: ${one?.slice(0, 400)} | ${other?.slice(0, 400)}`)
+  }
+  for (let number = from; number <= to; number++) {
+    const at = `0x${number.toString(16)}`
+    const { hash, transactions } = await blockAt(a, at)
+    await both('eth_getBlockByNumber', at, true)
+    await both('eth_getBlockReceipts', at)
+    await both('debug_getRawReceipts', at)
+    await both('eth_getLogs', { fromBlock: at, toBlock: at })
+    for (const [method, ...params] of more) await both(method, at, ...params)
+    for (const config of tracers) {
+      await both('debug_traceBlockByHash', hash, config)
+      for (const transaction of transactions) await both('debug_traceTransaction', transaction, config)
+    }
+    for (const transaction of transactions) await both('eth_getTransactionReceipt', transaction)
+  }
+  return { same, different }
+}
+
+/** A request that passes the proxy. */
+export interface Passing {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** What the proxy does to one message: the bytes that it answers, nothing at all, or an end. */
+export type Damage = Buffer | 'hang' | 'destroy' | { readonly cut: number } | undefined
+
+/** Stands between a follower and its upstream. */
+export class FaultProxy {
+  /** Damages the answer to a single request, which it gets as the upstream sent it. */
+  damage: (request: Passing, answer: Buffer) => Damage | Promise<Damage> = () => undefined
+  readonly requests: Passing[] = []
+  url = ''
+  private readonly server: http.Server
+
+  private constructor(upstream: string) {
+    this.server = http.createServer(async (request, response) => {
+      const parts: Buffer[] = []
+      for await (const part of request) parts.push(part as Buffer)
+      const body = Buffer.concat(parts).toString()
+      const message = JSON.parse(body) as Passing | Passing[]
+      this.requests.push(...[message].flat())
+      try {
+        const passed = await fetch(upstream, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+        const answer = Buffer.from(await passed.arrayBuffer())
+        const damage = Array.isArray(message) ? undefined : await this.damage(message, answer)
+        if (damage === 'destroy') response.destroy()
+        else if (damage !== undefined && damage !== 'hang' && 'cut' in damage) {
+          response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length })
+          response.write(answer.subarray(0, damage.cut), () => response.destroy())
+        } else if (damage !== 'hang') response.writeHead(200, { 'content-type': 'application/json' }).end(damage ?? answer)
+      } catch {
+        response.destroy()
+      }
+    })
+  }
+
+  static async to(upstream: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(upstream)
+    await new Promise<void>((resolve) => proxy.server.listen(0, '127.0.0.1', resolve))
+    proxy.url = `http://127.0.0.1:${(proxy.server.address() as AddressInfo).port}`
+    return proxy
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections()
+    await new Promise((resolve) => this.server.close(resolve))
+  }
+}
