@@ -89,7 +89,7 @@ describe('a chain that grows', () => {
     await dev.call('anvil_mine', `0x${(depth + 2).toString(16)}`)
     const node = await follower(tempHome(), '--from', '1')
     const filter = await result<string>(node.url, 'eth_newFilter', { address: contract })
-    const gone = await dev.send(ALICE, contract, { data: set(7), gas: '0xf4240' })
+    await dev.send(ALICE, contract, { data: set(7), gas: '0xf4240' })
     await caughtUp(node.url, upstream.url)
     const before = await dev.height()
     await dev.call('anvil_reorg', depth, [])
@@ -99,9 +99,10 @@ describe('a chain that grows', () => {
     expect(changes.map(({ removed, data }) => [removed, Number(data)])).toEqual([
       [false, 7],
       [true, 7],
+      // The transaction went back to the pool, and into a block of the other branch.
+      [false, 7],
       [false, 8],
     ])
-    expect(await result(node.url, 'eth_getTransactionReceipt', gone)).toBeNull()
     const range = { from: Math.max(1, before - depth - 1), to: before + 1 }
     const { different } = await compared([upstream.url, node.url], { ...range, tracers: TRACERS, exact: true })
     expect(different).toEqual([])
@@ -142,6 +143,7 @@ describe('a chain that grows', () => {
     const other = await devUpstream()
     const node = await startFollower(tempHome(), other.url, '--genesis', other.genesis, '--follow.timeout=500ms')
     running.push(node)
+    await new Calls(other.url).call('anvil_mine', '0x2')
     await caughtUp(node.url, other.url)
     await other.stop()
     await until('the reason', async () => (await readyOf(node.url)).status === 'not ready')
@@ -149,7 +151,7 @@ describe('a chain that grows', () => {
     const { error, result: balance } = await rpc(node.url, 'eth_getBalance', [ALICE, 'latest'])
     expect(balance).toBeUndefined()
     expect(error?.message).toContain('this node holds no state')
-    expect((await blockAt(node.url, 'latest')).number).toBe('0x0')
+    expect((await blockAt(node.url, 'latest')).number).toBe('0x2')
   })
 
   it('a checkpoint is the block that it begins after', async () => {
@@ -161,8 +163,7 @@ describe('a chain that grows', () => {
     await node.stop()
     const wrong = await startFollower(home, upstream.url, '--checkpoint', `0x${'12'.repeat(32)}`)
     running.push(wrong)
-    await until('the reason', async () => (await readyOf(wrong.url)).status === 'not ready')
-    expect((await readyOf(wrong.url)).reasons[0]).toContain('the block 0x1212')
+    await until('the reason', async () => (await readyOf(wrong.url)).reasons.some((reason) => reason.includes('the block 0x1212')))
   })
 
   it('of other rules, or of no node, is refused', async () => {

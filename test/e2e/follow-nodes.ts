@@ -1,7 +1,7 @@
 // Nodes that follow and nodes that are followed, a proxy between both that does damage, and the
 // comparison of their answers.
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
@@ -42,8 +42,13 @@ export const blockAt = (url: string, tag: string): Promise<Head> => result<Head>
 /** Waits until a follower has the head of its upstream. */
 export async function caughtUp(follower: string, upstream: string): Promise<void> {
   await until('the head of the upstream', async () => {
-    const [own, other] = await Promise.all([blockAt(follower, 'latest'), blockAt(upstream, 'latest')])
-    return own.hash === other.hash
+    const latest = (url: string): Promise<string | undefined> =>
+      blockAt(url, 'latest').then(
+        ({ hash }) => hash,
+        () => undefined,
+      )
+    const [own, other] = await Promise.all([latest(follower), latest(upstream)])
+    return own !== undefined && own === other
   })
 }
 
@@ -128,6 +133,16 @@ export async function compared(
   }
   return { same, different }
 }
+
+/** A free port of this machine. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = net.createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
 
 /** A request that passes the proxy. */
 export interface Passing {

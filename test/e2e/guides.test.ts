@@ -21,12 +21,16 @@ afterAll(() => {
 })
 
 describe('a guide', () => {
-  it.each(['docs/getting-started.md', 'docs/tracing.md', 'docs/explorer.md', 'docs/operating.md', 'docs/coming-from-anvil.md'])(
-    '%s is what its commands print',
-    async (file) => {
-      expect(await follow(file, { checkout: ROOT, home: fresh(), literally: false })).toEqual([])
-    },
-  )
+  it.each([
+    'docs/getting-started.md',
+    'docs/tracing.md',
+    'docs/explorer.md',
+    'docs/operating.md',
+    'docs/coming-from-anvil.md',
+    'docs/follow.md',
+  ])('%s is what its commands print', async (file) => {
+    expect(await follow(file, { checkout: ROOT, home: fresh(), literally: false })).toEqual([])
+  })
 
   it('the README’s transcript is that of getting-started.md', () => {
     const [readme, guide] = ['README.md', 'docs/getting-started.md'].map((file) => fs.readFileSync(path.join(ROOT, file), 'utf8'))

@@ -50,10 +50,10 @@ export class ElsewhereStream implements ResultStream {
     this.isLacking = isLacking
   }
 
-  async open({ head, tail, client }: OpenOptions): Promise<Body> {
+  async open(options: OpenOptions): Promise<Body> {
     return await this.begin(
-      async () => await openResult(this.here, { head, tail, client }),
-      (bytes) => ({ kind: 'bytes', bytes: spliced({ head, tail }, bytes) }),
+      async () => await openResult(this.here, options),
+      (bytes) => ({ kind: 'bytes', bytes: spliced(options, bytes) }),
     )
   }
 

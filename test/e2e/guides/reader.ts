@@ -8,7 +8,10 @@ import { PATIENCE_MS, sleep, until } from '../waiting.ts'
 import { type Block, blocksOf, jsonDifference, textDifference } from './page.ts'
 
 /** Commands that run until they are stopped. */
-const SERVES = /^(?:npm start|npx hearth (?:start|dev))(?: |$)/
+const SERVES = /^(?:npm start|npx hearth (?:start|dev|follow))(?: |$)/
+
+/** One that runs beside the node that it follows. */
+const FOLLOWS = /^npx hearth follow /
 
 /** The step with which a reader stops the node. */
 const STOP = '# press Ctrl-C in the terminal of the node'
@@ -19,8 +22,11 @@ const SHOWN: ReadonlySet<string> = new Set(['toml', 'yaml', 'ini', 'nginx', 'hap
 /** How long a node may take to be ready where `npm start` builds it first, in milliseconds. */
 const BUILD_MS_MAX = 25 * 60_000
 
-/** The port that guides name, which is another one here. */
+/** The port of the node that guides name, which is another one here. */
 const PORT = '8545'
+
+/** The same of a second node. */
+const SECOND_PORT = '9545'
 
 /** How a guide is followed. */
 export interface Place {
@@ -96,7 +102,7 @@ class Server {
  */
 export async function follow(file: string, place: Place): Promise<string[]> {
   const page = fs.readFileSync(path.join(place.checkout, file), 'utf8')
-  const port = String(await freePort())
+  const [port, secondPort] = [String(await freePort()), String(await freePort())]
   const bin = path.join(place.home, 'bin')
   fs.mkdirSync(bin, { recursive: true })
   const program = path.join(place.checkout, 'dist/cli/hearth.cjs')
@@ -111,19 +117,31 @@ export async function follow(file: string, place: Place): Promise<string[]> {
     HEARTH_METRICS_PORT: '0',
   }
   const real = (text: string): string => {
-    const here = text.replaceAll(new RegExp(`\\b${PORT}\\b`, 'g'), port)
+    const here = text.replaceAll(new RegExp(`\\b${PORT}\\b`, 'g'), port).replaceAll(new RegExp(`\\b${SECOND_PORT}\\b`, 'g'), secondPort)
     return place.literally ? here : here.replaceAll(/\bnpm start --/g, 'hearth dev').replaceAll(/\bnpx hearth\b/g, 'hearth')
   }
   const asWritten = (text: string): string =>
     text
       .replaceAll(`:${port}`, `:${PORT}`)
+      .replaceAll(`:${secondPort}`, `:${SECOND_PORT}`)
       .replaceAll(/ws:\/\/127\.0\.0\.1:(?!8545)\d+/g, 'ws://127.0.0.1:8546')
       .replaceAll(place.home, '~')
 
   const wrong: string[] = []
   let server: Server | undefined
+  let follower: Server | undefined
   let printed = ''
   const fail = (block: Block, why: string): void => void wrong.push(`${file}:${block.line}: ${why}`)
+
+  /** Starts a node in place of the one of its kind. */
+  const begin = async (command: string): Promise<Server> => {
+    const isFollower = FOLLOWS.test(command)
+    await (isFollower ? follower : server)?.stop()
+    const started = new Server(real(command), place.checkout, env)
+    if (isFollower) follower = started
+    else server = started
+    return started
+  }
 
   const runOne = async (block: Block): Promise<void> => {
     if (block.text === STOP) {
@@ -132,9 +150,7 @@ export async function follow(file: string, place: Place): Promise<string[]> {
       return
     }
     if (SERVES.test(block.text)) {
-      await server?.stop()
-      server = new Server(real(block.text), place.checkout, env)
-      const started = server
+      const started = await begin(block.text)
       const isReady = (): boolean =>
         /ready on|hearth is ready/.test(started.output) && (!block.text.includes('--demo') || started.output.includes('runs out of gas'))
       for (const end = performance.now() + (place.literally ? BUILD_MS_MAX : PATIENCE_MS); !isReady(); await sleep(50)) {
@@ -185,6 +201,7 @@ export async function follow(file: string, place: Place): Promise<string[]> {
       } else fail(block, `a block of language "${block.language}" is neither run nor shown`)
     }
   } finally {
+    await follower?.stop()
     await server?.stop()
   }
   return wrong
