@@ -11,6 +11,7 @@ import { engineBench } from './engine.mjs'
 import { everydayBench } from './everyday.mjs'
 import { explorerBench } from './explorer.mjs'
 import { fastPathBench } from './fast-path.mjs'
+import { followBench } from './follow.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
 import { jsAttacksBench, jsBench, jsPipelineBench } from './js.mjs'
@@ -46,6 +47,7 @@ const BENCHES = {
   'flatkv-roots': rootsBench,
   explorer: explorerBench,
   'fast-path': fastPathBench,
+  follow: followBench,
   home: homeBench,
   import: importBench,
   js: jsBench,

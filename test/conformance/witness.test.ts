@@ -51,7 +51,12 @@ describe.skipIf(dir === '' || without !== undefined)('debug_executionWitness', (
   /** Codes that a block deployed: go-ethereum lists those of them that later transactions call. */
   const deployed = async (block: string): Promise<Set<string>> => {
     const config = { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }
-    const results = await ask<{ result: { post: Record<string, { code?: string }> } }[]>(node.url, 'debug_traceBlockByNumber', block, config)
+    const results = await ask<{ result: { post: Record<string, { code?: string }> } }[]>(
+      node.url,
+      'debug_traceBlockByNumber',
+      block,
+      config,
+    )
     return new Set(results.flatMap(({ result }) => Object.values(result.post).flatMap(({ code }) => code ?? [])))
   }
 
@@ -79,7 +84,7 @@ describe.skipIf(dir === '' || without !== undefined)('debug_executionWitness', (
     expect(ours).toBeLessThanOrEqual(theirs)
   })
 
-  it('takes a tag, a hash and both forms, and refuses what has none', async () => {
+  it('takes a tag, a hash, both forms; refuses what has none', async () => {
     const { hash } = await ask<Block & { hash: string }>(node.url, 'eth_getBlockByNumber', 'latest', false)
     const canonical = await ask<Witness>(node.url, 'debug_executionWitness', 'latest')
     expect(await ask(node.url, 'debug_executionWitness', hash)).toEqual(canonical)

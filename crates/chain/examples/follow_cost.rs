@@ -1,7 +1,7 @@
-//! The cost of following: `follow_cost DIR OUT ROUNDS` imports the chain that `generate_chain` wrote
-//! into `DIR`, makes the witness of each block, and then takes the same blocks in turn as an import
-//! with its own state and as a follower, `ROUNDS` times. Writes JSON to `OUT`: seconds of each side
-//! and round, of the witnesses' making, and bytes.
+//! The cost of following: `follow_cost DIR OUT ROUNDS` imports the chain that `generate_chain`
+//! wrote into `DIR`, makes the witness of each block, and then takes the same blocks in turn as an
+//! import with its own state and as a follower, `ROUNDS` times. Writes JSON to `OUT`: seconds of
+//! each side and round, of the witnesses' making, and bytes.
 //!
 //! Both sides recover senders, execute, check every field and the state root, and store block,
 //! receipts and capsule. The import reads and writes the state and its trie on the disk; the

@@ -98,7 +98,9 @@ impl Chain {
         material: &Material,
         supplement: &Supplement,
     ) -> Result<FollowAnswer, ChainError> {
-        let base = self.ledger.block(&self.base_hash())?.ok_or(ChainError::UnknownBlock(self.base_hash()))?;
+        // Where the first block was pruned, headers that are linked to the parent give the hashes.
+        let base = self.ledger.block(&self.base_hash()).ok().flatten();
+        let base = base.as_ref().unwrap_or(&linked.parent);
         match self.execute_followed(linked, source, material, supplement, &base.block.header)? {
             Ok(executed) => self.store_followed(working, linked, executed),
             Err(execute::Stopped::Answer(answer)) => Ok(answer),

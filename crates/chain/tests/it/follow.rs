@@ -223,7 +223,7 @@ const KILLS: u64 = 50;
 /// Longest time that a process lives, in milliseconds.
 const LIFE_MS: u64 = 120;
 
-/// A base and two branches on it, between which a process moves for ever.
+/// A base and two branches on it, between which a process moves until it is killed.
 struct Branches {
     base: Vec<Block>,
     sides: [Vec<Block>; 2],
