@@ -14,7 +14,7 @@ import { median, spread, table } from './stats.mjs'
 const CHAIN = { blocks: 40, least: 200, most: 1400 }
 
 /** Times that both sides take the chain, in turn. */
-const ROUNDS = 5
+const ROUNDS = 9
 
 /**
  * Blocks that warm both sides up, before those that are measured. V8 optimizes the code that reads
@@ -165,6 +165,9 @@ async function build(node, parent, after) {
   return times
 }
 
+/** Waits for the writes that the former node left, so that no node syncs beside them. */
+const settleDisk = () => spawnSync('sync')
+
 const losing = (isLosing) => (isLosing ? '  LOSING' : '')
 
 /** The rows of `npm run bench -- engine`. */
@@ -183,6 +186,7 @@ export async function engineBench() {
   for (let round = 0; round < ROUNDS; round++) {
     const order = round % 2 ? ['theirs', 'ours'] : ['ours', 'theirs']
     for (const side of order) {
+      settleDisk()
       const node = await (side === 'ours' ? ours(genesis) : theirs(genesis))
       try {
         const { speed, choices, first } = await take(node, payloads, genesisHash)
@@ -202,6 +206,7 @@ export async function engineBench() {
   ]) {
     others[name] = []
     for (let round = 0; round < ROUNDS; round++) {
+      settleDisk()
       const node = await ours(genesis, undefined, settings)
       try {
         others[name].push(...(await take(node, payloads, genesisHash, pauseMs)).choices)

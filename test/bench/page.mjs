@@ -8,9 +8,11 @@ import { summary } from './summary.mjs'
 
 const WHAT = {
   bake: 'Traces of past blocks from their capsules, beside execution from history and go-ethereum; answers from the trace cache beside a bare node:http server that sends the same bytes; commits with baking on and off in turn.',
+  cosmos:
+    'Hearth under CometBFT 0.38.26. REST beside JSON-RPC of one node, eth_sendRawTransaction through a follower beside the same call to the validator that owns the sender, one after the other; blocks of 1,000 transfers signed as the Cosmos SDK has them beside 1,000 transfers of Ethereum, from as many accounts. The sides take turns.',
   dev: 'Development chains of both sides, each in a process of its own, the sides in turn. Transfers are signed beforehand and sent over one connection; the time ends when the chain has all of them. A start is from the spawn to the first answer, polled every two milliseconds. Memory is resident memory of the process.',
   engine:
-    'The Engine API, one client over one connection, both sides on fresh homes of one generated chain: its blocks as payloads of 300 to 1,400 transactions, five rounds of each side in turn. The first four payloads are not counted.',
+    'The Engine API, one client over one connection, both sides on fresh homes of one generated chain: its blocks as payloads of 300 to 1,400 transactions, nine rounds of each side in turn, the disk synced before each. The first 16 payloads warm the processes up and are not counted.',
   explorer:
     'The explorer in Chromium on transactions of a development chain: a million steps, 10,001 calls; each round has a transaction of its own. Lists are scrolled with the wheel for ten seconds. Steps in pieces beside noopTracer, which is the execution alone; the start of a chain beside one without the explorer, to its first answer.',
   flatkv:
