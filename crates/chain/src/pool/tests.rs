@@ -12,6 +12,10 @@ use parking_lot::Mutex;
 
 const GWEI: u128 = 1_000_000_000;
 
+/// Order of secp256k1.
+const ORDER: U256 =
+    alloy_primitives::uint!(0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141_U256);
+
 /// Accounts by address; no code, no storage.
 #[derive(Default)]
 pub(crate) struct Accounts(Mutex<HashMap<Address, Account>>);
@@ -487,4 +491,27 @@ fn watchers_hear_of_transactions_when_they_become_executable() {
     let new = bench.add(sent(0, transfer(0, 2 * GWEI))).expect("replaces");
     assert_eq!(*heard.0.lock(), [first.hash, behind.hash, new.hash]);
     assert_eq!(bench.pool.version(), before + 3);
+}
+
+#[test]
+fn both_ways_to_recover_a_signer_agree() {
+    use alloy_consensus::transaction::SignerRecoverable as _;
+    use hearth_evm::recover_pooled;
+    for nonce in 0..20 {
+        let good = sent(0, transfer(nonce, GWEI));
+        assert_eq!(recover_pooled(&good), Some(dev_accounts()[0].address));
+        assert_eq!(recover_pooled(&good), good.recover_signer().ok());
+        let PooledTransaction::Eip1559(signed) = good else { panic!("a transfer has type 2") };
+        let (tx, signature, _) = signed.into_parts();
+        // EIP-2: the other `s` of the same signer.
+        let high = PooledTransaction::Eip1559(tx.clone().into_signed(Signature::new(
+            signature.r(),
+            ORDER - signature.s(),
+            !signature.v(),
+        )));
+        let none = PooledTransaction::Eip1559(tx.into_signed(Signature::new(U256::ZERO, U256::ZERO, false)));
+        for bad in [high, none] {
+            assert_eq!((recover_pooled(&bad), bad.recover_signer().ok()), (None, None));
+        }
+    }
 }

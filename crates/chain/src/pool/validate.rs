@@ -8,7 +8,7 @@ use alloy_eips::{
     eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
 };
 use alloy_primitives::{Address, U256};
-use hearth_evm::{ChainSpec, Fork, MAX_TX_BLOBS, MAX_TX_GAS};
+use hearth_evm::{ChainSpec, Fork, MAX_TX_BLOBS, MAX_TX_GAS, recover_pooled};
 use hearth_primitives::{Account, Header, PooledTransaction};
 use std::sync::Arc;
 
@@ -51,8 +51,9 @@ pub(super) fn stateless(
         pays_base_fee(&transaction, head, spec)?;
     }
     // Last, since it costs most: the sender.
-    let recover = || transaction.recover_signer();
-    let sender = known_sender.map_or_else(recover, Ok);
+    let known = known_sender.or_else(|| recover_pooled(&transaction));
+    // The slower recovery names what is wrong with a signature.
+    let sender = known.map_or_else(|| transaction.recover_signer(), Ok);
     let sender = sender.map_err(|e| PoolError::InvalidSender { reason: e.to_string() })?;
     Ok(PoolEntry {
         hash: *transaction.tx_hash(),

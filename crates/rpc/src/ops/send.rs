@@ -1,13 +1,14 @@
 //! Transactions that clients send.
 
 use super::{Answer, failed, short};
-use alloy_consensus::{Transaction as _, transaction::SignerRecoverable as _};
+use alloy_consensus::Transaction as _;
 use alloy_primitives::{B256, U256};
 use hearth_chain::{
     ChainError,
     dev::{DevChain, Submitted},
     pool::{PoolError, decode_transaction},
 };
+use hearth_evm::recover_pooled;
 use hearth_home::{Home, NodeError, chain_error};
 use hearth_primitives::PooledTransaction;
 
@@ -67,7 +68,7 @@ pub(super) fn sender_of(bytes: &[u8], chain_id: u64) -> Answer {
         let decoded = hearth_cosmos::decode(bytes, &hearth_cosmos::chain_id(chain_id));
         decoded.ok().map(|decoded| decoded.transaction.sender)
     } else {
-        decode_transaction(bytes).ok().and_then(|transaction| transaction.recover_signer().ok())
+        decode_transaction(bytes).ok().and_then(|transaction| recover_pooled(&transaction))
     };
     short(|w| match &sender {
         Some(address) => w.address(address),
