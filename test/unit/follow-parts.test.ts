@@ -68,6 +68,7 @@ describe('rules', () => {
 
   it.each([
     [{ current: fork(10, '0x1'), next: fork(20, '0x2', 9), last: null }, undefined],
+    [{ current: fork(10, '0x00000000'), next: null, last: null }, undefined],
     [{ current: fork(5, '0x0'), next: null, last: null }, undefined],
     [{ current: fork(10, '0x9'), next: null, last: null }, 'the fork id of the fork at 10 is 0x9, and 0x1 here'],
     [{ current: fork(20, '0x2', 12), next: null, last: null }, 'the blob schedule of the fork at 20 is another one'],

@@ -19,6 +19,9 @@ function forksOf(config: unknown): readonly Fork[] {
   })
 }
 
+/** What anvil answers in place of an id. */
+const NO_FORK_ID = '0x00000000'
+
 const at = (time: number): string => `the fork at ${time}`
 
 /** How the rules of another node differ from ours; undefined where both say the same. */
@@ -31,7 +34,8 @@ export function rulesDiffer(ours: unknown, theirs: unknown): string | undefined 
       if (fork.activationTime > newest) return `it has ${at(fork.activationTime)}, which this node's rules do not have`
       continue
     }
-    if (same.forkId !== fork.forkId) return `the fork id of ${at(fork.activationTime)} is ${fork.forkId}, and ${same.forkId} here`
+    if (fork.forkId !== NO_FORK_ID && same.forkId !== fork.forkId)
+      return `the fork id of ${at(fork.activationTime)} is ${fork.forkId}, and ${same.forkId} here`
     if (!isDeepStrictEqual(same.blobSchedule, fork.blobSchedule)) return `the blob schedule of ${at(fork.activationTime)} is another one`
   }
   return undefined
