@@ -413,6 +413,10 @@ impl Core {
 
     /// Why there is no trie under another commitment than [`CommitmentKind::Mpt`].
     pub(crate) fn no_trie(&self) -> StateError {
+        // Where the state is elsewhere, so is what proves it.
+        if let Err(elsewhere) = self.check_listing() {
+            return elsewhere;
+        }
         StateError::NoTrie {
             why: match self.kind {
                 CommitmentKind::LtHash => {

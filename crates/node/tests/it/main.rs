@@ -12,6 +12,7 @@ mod crashes;
 mod dev_chain;
 mod engine;
 mod follow;
+mod followers;
 mod forks;
 mod inbox;
 mod killed;
