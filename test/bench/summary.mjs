@@ -87,7 +87,6 @@ export const RECORDS = [
     at: [1, 2, 3],
     peer: 'geth',
     ratio: 'computed',
-    why: 'The fork choice syncs one WAL record to the disk before its answer.',
   },
   { in: 'rpc', name: 'eth_call (requests/s)', row: 'eth_call', at: [1, 3, 5], peer: 'geth' },
   {
