@@ -51,6 +51,7 @@ import {
   uint64,
   uint256,
   url,
+  witnessMode,
   word,
   word256,
 } from '../../ts/rpc/codec/index.ts'
@@ -211,6 +212,7 @@ const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [heightOrZero, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), ...NO_HEX, 'latest', '0x01', `0x1${'0'.repeat(16)}`] }],
   [pageNumber, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), '0x1', '1'] }],
   [pageSize, { good: 25, bad: [...NO_STRING, '0x1', '1', 1001] }],
+  [witnessMode, { good: 'legacy', bad: [...NO_STRING, '', 'Legacy', 'x'.repeat(200)] }],
   [traceTypes, { good: ['trace', 'stateDiff'], bad: [...NO_ARRAY, [1], ['traces'], [['trace']]] }],
   [traceAddress, { good: [0, '0x1'], bad: [...NO_ARRAY, [-1], [1.5], ['1'], [2 ** 32], many(0)] }],
   [

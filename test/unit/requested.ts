@@ -4,6 +4,7 @@ import { METHODS } from '../../ts/rpc/table.ts'
 import { fakeCore, PLAIN_RULES } from './fake-core.ts'
 
 const REPLIES = {
+  executionWitness: '{}',
   intermediateRoots: '[]',
   storageRangeAt: '{}',
   getBadBlocks: '[]',

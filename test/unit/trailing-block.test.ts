@@ -38,6 +38,7 @@ const WITHOUT_EFFECT = ['debug_codeByHash']
  * parameters before it.
  */
 const REQUIRED: Readonly<Record<string, readonly unknown[]>> = {
+  debug_executionWitness: [],
   debug_getRawBlock: [],
   debug_getRawHeader: [],
   debug_getRawReceipts: [],
