@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { generatedChain, runExample } from './chain.mjs'
+import { followNodesBench } from './follow-nodes.mjs'
 import { median, spread, table } from './stats.mjs'
 
 /** Blocks grow from the least to the most transactions. */
@@ -18,8 +19,14 @@ const WANTED = { seconds: 2.5, capsules: 2.5, rows: 5 }
 
 const losing = (value, limit) => (value <= limit ? '' : '  LOSING')
 
-/** Prints the table. */
+/** Prints the tables. */
 export async function followBench() {
+  await costs()
+  await followNodesBench()
+}
+
+/** Execution on witnesses beside an import. */
+async function costs() {
   const rounds = process.argv.includes('--quick') ? QUICK_ROUNDS : ROUNDS
   const { dir: chain } = await generatedChain(CHAIN)
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-follow-'))

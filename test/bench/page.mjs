@@ -18,7 +18,7 @@ const WHAT = {
   flatkv:
     'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts; the open loop commits 20,000 of them at 70 % of what the store can do, due or not. Commands on a home are those of an operator, on a generated chain whose roots are all verified.',
   follow:
-    'A generated chain by the witnesses of its blocks, beside an import of the same blocks with a state, in one process and in turn; both sides recover senders, execute, check every field and root, and store blocks, receipts and capsules. The texts of the witnesses are in memory.',
+    'A generated chain by the witnesses of its blocks, beside an import of the same blocks with a state, in one process and in turn; both sides recover senders, execute, check every field and root, and store blocks, receipts and capsules. The texts of the witnesses are in memory. Followers as processes run beside their upstream on the same two processors; traces are of each block once, the sides in turn.',
   import:
     'Whole commands, process start to process end, on fresh homes. Our command executes, verifies every root and commits each block to disk.',
   js: 'JavaScript tracers over HTTP, millions of steps a second of one loop under each script (more is better), and a block of a generated chain in milliseconds (less is better); the answers were compared first. Hostile scripts: 200 requests at once that end at their limits, from another client than the honest ones.',

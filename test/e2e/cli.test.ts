@@ -50,7 +50,7 @@ describe('hearth', () => {
   it.each([
     [
       ['strat'],
-      'error: unknown command "strat"; did you mean start? Commands: init, start, dev, status, testnet, import, export, replay, trace, compare, simulate, bake, db, backup, config\n',
+      'error: unknown command "strat"; did you mean start? Commands: init, start, dev, follow, status, testnet, import, export, replay, trace, compare, simulate, bake, db, backup, config\n',
     ],
     [
       ['start', '--evm.htp_port=1'],

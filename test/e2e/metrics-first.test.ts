@@ -152,7 +152,7 @@ describe('the first scrape', () => {
   it('has nothing else but the metrics of the other lists', () => {
     const known = new Set([...RPC, ...FLATKV, ...LITT].map(([name]) => name))
     const isMore = (name: string): boolean =>
-      /^((address_index|rocksdb|bake|consensus|cosmos_queries|engine|js_tracer|node_memory|trace_cache|trace_capsule)_|node_(mode|parked_traces|event_loop_stall_seconds)$)/.test(
+      /^((address_index|rocksdb|bake|consensus|cosmos_queries|engine|follow|js_tracer|node_memory|trace_cache|trace_capsule)_|node_(mode|parked_traces|event_loop_stall_seconds)$)/.test(
         name,
       )
     expect([...page.keys()].filter((name) => !known.has(name) && !isMore(name))).toEqual([])

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { Batches, QUEUE_REQUESTS_MAX } from '../../ts/upstream/batches.ts'
 import { UpstreamError } from '../../ts/upstream/error.ts'
+import { until } from '../e2e/waiting.ts'
 import { type Answer, type Asked, answered, type JsonServer, jsonServer, type Reply } from './json-server.ts'
 
 const servers: JsonServer[] = []
@@ -98,6 +99,17 @@ describe('a batch', () => {
   it('ends at its time limit, which names the upstream', async () => {
     const server = await serving(() => ({ hang: true }))
     await expect(new Batches(server.url).ask('a', [], 60)).rejects.toThrow(`a: no answer from ${server.url} in 60 ms`)
+  })
+
+  it('ends when all requests are ended, and none follows', async () => {
+    const server = await serving(() => ({ hang: true }))
+    const batches = new Batches(server.url)
+    const waiting = batches.ask('a', [], 60_000)
+    await until('the request is there', () => server.messages.length === 1)
+    batches.close()
+    await expect(waiting).rejects.toThrow(`a: requests to ${server.url} have ended`)
+    await expect(batches.ask('b', [], 60_000)).rejects.toThrow(`b: requests to ${server.url} have ended`)
+    expect(server.messages.length).toBe(1)
   })
 
   it('checks after a failure that the upstream is the same one', async () => {

@@ -183,5 +183,6 @@ export class Upstream {
 
   close(): void {
     this.client.close()
+    this.batches.close()
   }
 }

@@ -1,5 +1,6 @@
 // Requests to one URL, gathered into JSON-RPC batches and sent again until they are answered or
 // their time is over.
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoAnswer, post, Refused, shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
@@ -69,8 +70,11 @@ export class Batches {
   private suspect = false
   /** The upstream refuses batches: requests go one by one. */
   private single = false
+  private readonly closed = new AbortController()
 
   constructor(url: string, { guard, unreachableMs = Number.POSITIVE_INFINITY }: BatchOptions = {}) {
+    // Each batch under way listens to it.
+    setMaxListeners(0, this.closed.signal)
     this.url = url
     this.guard = guard
     this.unreachableMs = unreachableMs
@@ -104,6 +108,10 @@ export class Batches {
         done: false,
         last: undefined,
       }
+      if (this.closed.signal.aborted) {
+        waiting.fail(this.ended(waiting))
+        return
+      }
       if (this.queue.length >= QUEUE_REQUESTS_MAX) {
         waiting.fail(new Error(`${method}: ${QUEUE_REQUESTS_MAX} requests wait for ${shownUrl(this.url)} already`))
         return
@@ -112,6 +120,14 @@ export class Batches {
       this.schedule()
     })
   }
+
+  /** Ends all requests, those under way too: each rejects, and so does every later one. */
+  close(): void {
+    this.closed.abort()
+    for (const waiting of this.queue.splice(0)) waiting.fail(this.ended(waiting))
+  }
+
+  private readonly ended = ({ method }: Waiting): Error => new Error(`${method}: requests to ${shownUrl(this.url)} have ended`)
 
   /** Requests of the same turn of the event loop go into one batch. */
   private schedule(): void {
@@ -149,6 +165,7 @@ export class Batches {
         for (const waiting of open) waiting.last = why
         const isLost = e instanceof NoAnswer && UNREACHABLE_CODES.has(e.code ?? '') && performance.now() - begun >= this.unreachableMs
         if (e instanceof Refused || isLost) for (const waiting of open) waiting.fail(e as Error)
+        if (this.closed.signal.aborted) for (const waiting of open) waiting.fail(this.ended(waiting))
       }
       open = open.filter((waiting) => !waiting.done)
       if (this.single && open.length > 1) {
@@ -156,9 +173,14 @@ export class Batches {
         this.queue.unshift(...open)
         return
       }
-      if (open.length > 0) await sleep(Math.min(backoff, Math.max(0, deadlineOf(open) - performance.now())))
+      if (open.length > 0) await this.pause(Math.min(backoff, Math.max(0, deadlineOf(open) - performance.now())))
       open = open.filter((waiting) => !waiting.done)
     }
+  }
+
+  /** Waits before the next attempt; not after the end of all requests. */
+  private async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.closed.signal }).catch(() => undefined)
   }
 
   /**
@@ -181,7 +203,7 @@ export class Batches {
     const body = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
     const whole = body.length === 1 ? body[0] : body
     const timeoutMs = Math.max(1, deadline - performance.now())
-    return this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs }), body.length)
+    return this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs, signal: this.closed.signal }), body.length)
   }
 
   private async checkAlone(guard: Guard, deadline: number): Promise<void> {

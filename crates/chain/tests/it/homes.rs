@@ -77,9 +77,9 @@ fn bad_descriptions_are_refused() {
     Chain::create(home.path(), &genesis(5, 100), &options()).unwrap();
     let paths = HomePaths::new(home.path());
     let good = fs::read_to_string(paths.chain()).unwrap();
-    fs::write(paths.chain(), good.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    fs::write(paths.chain(), good.replace("\"format\": 1", "\"format\": 3")).unwrap();
     let newer = Chain::open(home.path(), &options()).err().unwrap();
-    assert!(matches!(newer, ChainError::NewerFormat { found: 2, known: 1, .. }), "{newer}");
+    assert!(matches!(newer, ChainError::NewerFormat { found: 3, known: 2, .. }), "{newer}");
     fs::write(paths.chain(), &good[..20]).unwrap();
     let bad = Chain::open(home.path(), &options()).err().unwrap();
     assert!(matches!(bad, ChainError::DescriptionDamaged { .. }), "{bad}");

@@ -6,26 +6,37 @@ use crate::support::options;
 use hearth_chain::{Branch, Chain, ExecutedBlock};
 use hearth_flatkv::Fsync;
 use hearth_primitives::Block;
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, io, path::Path, sync::Arc};
 use tempfile::TempDir;
+
+/// Copies of a home that are tried before one meets no file that is being removed.
+const COPIES_MAX: usize = 100;
 
 /// What a kill would leave now: the files as the operating system has them.
 fn killed(home: &Path) -> TempDir {
-    fn copy(from: &Path, to: &Path) {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap() {
-            let entry = entry.unwrap();
+    fn copy(from: &Path, to: &Path) -> io::Result<()> {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
             let to = to.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() {
-                copy(&entry.path(), &to);
+            if entry.file_type()?.is_dir() {
+                copy(&entry.path(), &to)?;
             } else {
-                fs::copy(entry.path(), to).unwrap();
+                fs::copy(entry.path(), to)?;
             }
         }
+        Ok(())
     }
-    let left = TempDir::new().unwrap();
-    copy(home, left.path());
-    left
+    for _ in 0..COPIES_MAX {
+        let left = TempDir::new().unwrap();
+        match copy(home, left.path()) {
+            Ok(()) => return left,
+            // A thread of the store removed a file in between: the copy is no single moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("{COPIES_MAX} copies of a home met removed files");
 }
 
 /// The head of a home after a kill now, and whether it knows a block.
