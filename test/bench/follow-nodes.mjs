@@ -202,7 +202,7 @@ async function tracesRows(dir, chain, genesis) {
       await first.stop()
     }
     run(process.execPath, [HEARTH, 'bake', '--home', home])
-    const second = await follower(home, geth.url, genesis)
+    const second = await follower(home, geth.url, genesis, ['--evm.trace_bake_enabled=true'])
     let baked
     try {
       await reached(second.url, chain.blocks)

@@ -405,7 +405,7 @@ impl NodeError {
 
     /// A stable machine name of the kind, for the table of JSON-RPC errors.
     pub fn kind(&self) -> &'static str {
-        // Whatever failed because a state is not here: the node that is followed has the answer.
+        // The cause is a state that this home lacks: the followed node has it.
         if is_elsewhere(self) { "state_elsewhere" } else { self.own_kind() }
     }
 

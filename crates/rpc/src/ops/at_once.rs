@@ -40,7 +40,7 @@ fn answer(home: &Home, request: &Request) -> Option<Answer> {
             let account = state.account_in_memory(address)?;
             Some(state::code_text(&state.code_in_memory(&account.code_hash)?))
         }
-        // Recovering a signer takes less time than waking another thread for it.
+        // A redirect waits for the sender: no other thread is woken for so short a computation.
         Request::SenderOf { raw } if raw.len() <= SENDER_BYTES_MAX => {
             Some(send::sender_of(raw, home.chain().spec().chain_id()))
         }
