@@ -20,6 +20,7 @@ const request = (method) => `{"jsonrpc":"2.0","id":1,"method":"${method}","param
 const DATA = `${request('eth_call')}{"data":"0x`
 
 /** Bodies by name: what makes them, and what the answer must hold. */
+/** @type {Record<string, [make: (bytes: number) => Buffer, answer: string]>} */
 const BODIES = {
   'batch of numbers': [(n) => filled('[', '0,', '0]', n), 'batch too large'],
   'batch of empty arrays': [(n) => filled('[', '[],', '0]', n), 'batch too large'],
@@ -261,7 +262,7 @@ export const ATTACKS = [
           response.resume()
           resolve(`another client: ${response.statusCode}`)
         })
-        asked.on('error', (e) => resolve(`another client: ${e.code}`)).end()
+        asked.on('error', (/** @type {NodeJS.ErrnoException} */ e) => resolve(`another client: ${e.code}`)).end()
       })
       for (const socket of sockets) socket.destroy()
       return other

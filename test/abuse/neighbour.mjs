@@ -11,6 +11,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 1, localAddress: '12
 let times = []
 let failures = 0
 
+/** @returns {Promise<void>} */
 const ask = () =>
   new Promise((resolve) => {
     const began = performance.now()

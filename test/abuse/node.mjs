@@ -49,16 +49,22 @@ const statusOf = (pid, field) => {
 
 /** A node on a home, with the other client. */
 export class Attacked {
+  constructor(child, ended, url, ws, neighbour) {
+    this.url = url
+    this.ws = ws
+    this.ended = ended
+    this.child = child
+    this.neighbour = neighbour
+  }
+
   /** `settings` as flags. */
   static async open(program, home, settings) {
     const { child, ended, ready } = start(program, ['start', '--home', home, ...settings])
     const [url, ws] = await ready
     const neighbour = new Worker(new URL('./neighbour.mjs', import.meta.url), { workerData: url })
-    const node = new Attacked()
-    Object.assign(node, { child, ended, url, ws, neighbour })
     // The first requests compile what serves them.
     await sleep(1500)
-    return node
+    return new Attacked(child, ended, url, ws, neighbour)
   }
 
   get pid() {

@@ -29,8 +29,14 @@ const argument = (name) => {
 const program = path.resolve(argument('--program') ?? path.join(ROOT, 'dist/cli/main.js'))
 const only = argument('--only')
 
-/** Runs one attack on a node; gives its row. */
-async function attack(home, { name, settings = [], run, outcome, threadMs, memoryMiB }) {
+/**
+ * Runs one attack on a node; gives its row.
+ *
+ * @param {string} home
+ * @param {Record<string, any>} given
+ */
+async function attack(home, given) {
+  const { name, settings = [], run, outcome, threadMs, memoryMiB } = given
   const node = await Attacked.open(program, home, settings)
   try {
     node.resetPeak()
@@ -61,6 +67,7 @@ const rows = []
 try {
   for (const one of ATTACKS) {
     if (only !== undefined && !one.name.includes(only)) continue
+    /** @type {Record<string, any>} */
     const row = await attack(home, one).catch((e) => ({ name: one.name, said: '', problems: [e.message] }))
     rows.push(row)
     const numbers = [row.p99, row.most, row.took].map((ms) => `${(ms ?? Number.NaN).toFixed(1)} ms`)

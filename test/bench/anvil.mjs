@@ -25,7 +25,11 @@ export const ANVIL = path.join(
 /** The release that is compared with. */
 const VERSION = '1.7.1'
 
-/** Names of anvil's hard forks from the first block or second of each on, latest first. */
+/**
+ * Names of anvil's hard forks from the first block or second of each on, latest first.
+ *
+ * @type {[unit: string, first: number, name: string][]}
+ */
 const FORKS = [
   ['timestamp', 1_710_338_135, 'cancun'],
   ['timestamp', 1_681_338_455, 'shanghai'],

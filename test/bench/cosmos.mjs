@@ -79,10 +79,15 @@ async function msgSend(signer, sequence, to) {
   return message(bytes(1, body), bytes(2, auth), bytes(3, signature))
 }
 
+/** @type {{ type: 'legacy', chainId: number, gasPrice: bigint }} */
 const fees = { type: 'legacy', chainId: CHAIN, gasPrice: GAS_PRICE }
 const transfer = (signer, nonce, to) => signer.signTransaction({ ...fees, nonce, gas: TRANSFER_GAS, to, value: 1n })
 
-/** A validator and a follower that redirects to it. */
+/**
+ * A validator and a follower that redirects to it.
+ *
+ * @returns {Promise<Record<'ports' | 'urls' | 'stop', any>>}
+ */
 async function network(dir, program) {
   const base = ((await freePort()) % 10_000) + 10_000
   const hearth = (...args) => run(process.execPath, [HEARTH, ...args].map(String))
@@ -111,7 +116,9 @@ async function addValidators([url]) {
   for (const [i, signer] of accounts(0, MORE_VALIDATORS).entries()) {
     const args = [toHex(i + 1, { size: 32 }), [`validator ${i}`, '', 'https://example.org', '', 'a validator of a bench'], 0n]
     const data = encodeFunctionData({ abi, functionName: 'createValidator', args })
-    const raw = await signer.signTransaction({ ...fees, nonce: 0, gas: 2_000_000n, to: STAKING, value: parseEther('1'), data })
+    /** @type {import('viem').TransactionSerializableLegacy} */
+    const transaction = { ...fees, nonce: 0, gas: 2_000_000n, to: STAKING, value: parseEther('1'), data }
+    const raw = await signer.signTransaction(transaction)
     await result(url, 'eth_sendRawTransaction', [raw])
   }
 }
@@ -203,11 +210,12 @@ async function nativesRow({ ports: [{ rpc }] }) {
 
 /** The rows of `npm run bench -- cosmos`. */
 export async function cosmosBench() {
-  const { program, missing } = await cometbftProgram(VERSION)
-  if (missing) {
-    console.log(`skipped: ${missing}`)
+  const found = await cometbftProgram(VERSION)
+  if ('missing' in found) {
+    console.log(`skipped: ${found.missing}`)
     return
   }
+  const { program } = found
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-cosmos-'))
   const nodes = await network(dir, program)
   try {
@@ -216,10 +224,13 @@ export async function cosmosBench() {
     rows.push(await nativesRow(nodes))
     await addValidators(nodes.urls)
     await until('the validators are listed', async () => {
-      const { validators } = await (await fetch(`http://127.0.0.1:${nodes.ports[0].rest}/cosmos/staking/v1beta1/validators`)).json()
+      const response = await fetch(`http://127.0.0.1:${nodes.ports[0].rest}/cosmos/staking/v1beta1/validators`)
+      const { validators } = /** @type {{ validators: unknown[] }} */ (await response.json())
       return validators.length === MORE_VALIDATORS + 1
     })
-    for (const row of [queriesRow, redirectRow]) rows.push(await row(nodes))
+    /** @type {((nodes: any) => Promise<string[]>)[]} */
+    const others = [queriesRow, redirectRow]
+    for (const row of others) rows.push(await row(nodes))
     table('cosmos', ['row', 'this', 'beside', 'wanted'], rows)
   } finally {
     await nodes.stop()

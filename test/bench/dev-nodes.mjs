@@ -37,6 +37,7 @@ export async function devNode(side, more = []) {
 /** Posts bytes and resolves to the text of the answer, which must have a length. */
 export class Connection {
   #socket
+  /** @type {(body?: string) => void} */
   #take = () => undefined
 
   /** Opens a connection; rejects if no process listens. */

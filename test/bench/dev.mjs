@@ -70,6 +70,10 @@ const word = (n) => n.toString(16).padStart(64, '0')
 /**
  * A row of the table. `wanted` is a bound on the median of Hearth, if there is one; less is better
  * unless `more`.
+ *
+ * @param {string} name
+ * @param {Record<string, number[]>} measured
+ * @param {{ digits?: number, more?: boolean, wanted?: number }} [options]
  */
 function row(name, { hearth, anvil }, { digits = 1, more = false, wanted } = {}) {
   const ours = median(hearth)
@@ -103,6 +107,7 @@ async function signed() {
   const account = mnemonicToAccount(PHRASE)
   const all = []
   for (let nonce = 0; nonce < TRANSFERS_A_ROUND; nonce++) {
+    /** @type {import('viem').TransactionSerializableEIP1559} */
     const tx = {
       type: 'eip1559',
       chainId: 31_337,

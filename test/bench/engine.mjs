@@ -200,10 +200,12 @@ export async function engineBench() {
     }
   }
   const others = {}
-  for (const [name, settings, pauseMs] of [
+  /** @type {[name: string, settings: string[], pauseMs: number][]} */
+  const kinds = [
     [`${PAUSE_MS} ms after its payload`, [], PAUSE_MS],
     ['with fsync=none', ['--state-commit.flatkv.fsync=none'], 0],
-  ]) {
+  ]
+  for (const [name, settings, pauseMs] of kinds) {
     others[name] = []
     for (let round = 0; round < ROUNDS; round++) {
       settleDisk()

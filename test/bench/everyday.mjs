@@ -114,7 +114,7 @@ async function subscribers(url, heard) {
     await new Promise((resolve) => {
       socket.once('message', () => {
         socket.on('message', heard)
-        resolve()
+        resolve(undefined)
       })
       socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
     })
@@ -129,6 +129,7 @@ async function subscribers(url, heard) {
  */
 async function fanOut({ url, ws }) {
   let heard = 0
+  /** @type {(value?: unknown) => void} */
   let done = () => undefined
   const sockets = await subscribers(ws, () => {
     heard++
@@ -167,7 +168,9 @@ async function devGeth(home) {
 
 async function subscriberRow(homes, withGeth) {
   const measured = {}
-  for (const [side, start] of [['ours', devHearth], ...(withGeth ? [['theirs', devGeth]] : [])]) {
+  /** @type {[side: string, start: typeof devGeth][]} */
+  const sides = [['ours', devHearth], ...(withGeth ? [/** @type {[string, typeof devGeth]} */ (['theirs', devGeth])] : [])]
+  for (const [side, start] of sides) {
     const node = await start(homes[side])
     try {
       measured[side] = await fanOut(node)

@@ -105,6 +105,14 @@ async function scrolled(page, list) {
 
 const verdict = (value, most) => (value <= most ? 'met' : 'MISSED')
 
+/**
+ * Rows of one kind of page.
+ *
+ * @param {string} url
+ * @param {any} browser
+ * @param {unknown[][]} rows
+ * @param {{ name: string, hashes: string[], path: string, filled: string, list?: string }} page
+ */
 async function pageRows(url, browser, rows, { name, hashes, path, filled, list }) {
   const [painted, tasks, frames] = [[], [], []]
   for (const hash of hashes) {

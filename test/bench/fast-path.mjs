@@ -89,10 +89,10 @@ export async function fastPathBench() {
               .basename(path.dirname(path.dirname(node)))
               .split('-')
               .at(-1)
-      for (const [at, requestsOf] of [
-        [home, (url) => reads(url, 24)],
-        ...Object.entries(baked).map(([name, at]) => [at, async () => ({ [`baked trace, ${name}`]: traces })]),
-      ]) {
+      /** @type {[at: string, requestsOf: (url: string) => Promise<Record<string, unknown>>][]} */
+      const homes = [[home, (url) => reads(url, 24)]]
+      for (const [name, at] of Object.entries(baked)) homes.push([at, async () => ({ [`baked trace, ${name}`]: traces })])
+      for (const [at, requestsOf] of homes) {
         const sides = { on: await serve(node, at, true), off: await serve(node, at, false) }
         try {
           for (const [name, requests] of Object.entries(await requestsOf(sides.on.url)))

@@ -26,7 +26,11 @@ const LIMIT_MS = 1000
 const step = (body) => script('n:0', body, '0')
 const answer = (body) => script('n:0', '', `(function(){${body}})()`)
 
-/** Attacks by name. */
+/**
+ * Attacks by name.
+ *
+ * @type {[name: string, script: string][]}
+ */
 const ATTACKS = [
   ['endless loop', step('for(;;){}')],
   ['endless promise', answer('(function f(){Promise.resolve().then(f)})();return 1')],

@@ -13,6 +13,7 @@ const PEEK = SCRIPTS.find(([name]) => name.startsWith('stack.peek'))[1]
 async function blockRow(name) {
   const { block } = readBlock(name)
   return serving(name, async ({ url }) => {
+    /** @returns {[method: string, params: unknown[]]} */
     const request = (tracer) => ['debug_traceBlockByNumber', [block.number, { tracer, timeout: '300s' }]]
     const steps = (await result(url, ...request(COUNT))).reduce((sum, traced) => sum + traced.result, 0)
     const cells = []

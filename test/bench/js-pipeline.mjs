@@ -19,9 +19,14 @@ const WANTED = 0.9
 function answer() {
   return this.n
 }
+/** @returns {[hooks: Record<string, any>, state: Record<string, any>]} */
 const counting = (step) => [{ step, result: answer }, { n: 0 }]
 
-/** Tracers as functions that see nothing of what stands around them, and their state. */
+/**
+ * Tracers as functions that see nothing of what stands around them, and their state.
+ *
+ * @type {[name: string, [hooks: Record<string, any>, state: Record<string, any>]][]}
+ */
 const HOOKS = [
   [
     'count steps',
@@ -79,7 +84,9 @@ async function row(core, [name, [hooks, state]]) {
   let equal = true
   for (let i = 0; i < PAIRS; i++) {
     const began = performance.now()
-    const own = JSON.stringify(await traceWith(core)('traceCall', args, { ...structuredClone(state), ...hooks }))
+    // The arguments are those of JSON-RPC, which have no types here.
+    const trace = /** @type {any} */ (traceWith(core))
+    const own = JSON.stringify(await trace('traceCall', args, { ...structuredClone(state), ...hooks }))
     const then = performance.now()
     const text = await textOf(core.stream('traceCall', { ...args, config }))
     rates.own.push(STEPS / 1e3 / (then - began))

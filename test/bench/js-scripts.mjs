@@ -9,7 +9,11 @@ export const script = (state, step, answer) =>
 
 export const HISTOGRAM = script('c:{}', 'var k=log.op.toString();this.c[k]=(this.c[k]||0)+1', 'this.c')
 
-/** Scripts over the loop, and how many times geth's speed is wanted. */
+/**
+ * Scripts over the loop, and how many times geth's speed is wanted.
+ *
+ * @type {[name: string, script: string, wanted: number][]}
+ */
 export const SCRIPTS = [
   ['empty step', script('n:0', '', '0'), 5],
   ['count steps', script('n:0', 'this.n++', 'this.n'), 8],
@@ -24,7 +28,11 @@ export const SCRIPTS = [
   ['db.exists(contract address)', script('n:0', 'if(db.exists(log.contract.getAddress()))this.n++', 'this.n'), 10],
 ]
 
-/** A debug_traceCall of so many steps of the push/pop loop. */
+/**
+ * A debug_traceCall of so many steps of the push/pop loop.
+ *
+ * @returns {[method: string, params: unknown[]]}
+ */
 export function loop(steps, tracer) {
   const [call, block, config] = loopParams(steps)
   return ['debug_traceCall', [call, block, { ...config, tracer }]]
@@ -121,7 +129,11 @@ const CODE = {
   ].join(''),
 }
 
-/** A debug_traceCall that moves a token until the gas is used up. */
+/**
+ * A debug_traceCall that moves a token until the gas is used up.
+ *
+ * @returns {[method: string, params: unknown[]]}
+ */
 export function token(gas, tracer) {
   const stateOverrides = { [`0x${TOKEN}`]: { code: `0x${CODE.token}` }, [`0x${CALLER}`]: { code: `0x${CODE.caller}` } }
   const call = { to: `0x${CALLER}`, gas: `0x${gas.toString(16)}` }

@@ -34,7 +34,14 @@ const PAIRS = 3
 /** A script that leaves its mark on its engine, so that nothing of it could be used again. */
 const ALTERING = script('c:{}', 'var k=log.op.toString();counts=this.c;this.c[k]=(this.c[k]||0)+1', '(Array.prototype.mark=1,this.c)')
 
-/** Rates in millions of steps per second of each available side, measured in turns. */
+/** @typedef {{ ours: any, theirs?: any, anvil?: any }} Sides */
+
+/**
+ * Rates in millions of steps per second of each available side, measured in turns.
+ *
+ * @param {[name: string, script: string, wanted: number]} script
+ * @param {Sides} sides
+ */
 async function loopRow([name, tracer, wanted], { ours, theirs, anvil }) {
   const answers = theirs && (await Promise.all([ours, theirs].map((side) => result(side.url, ...loop(100_000, tracer)))))
   const equal = answers === undefined ? 'not compared' : canonical(answers[0]) === canonical(answers[1]) ? 'equal' : 'DIFFERENT'
@@ -65,7 +72,11 @@ function compared(ours, theirs, wanted) {
   return [spread(theirs, 2), `${ratio.toFixed(1)}${ratio < wanted ? '  LOSING' : ''}`]
 }
 
-/** A token that is moved until the gas is used up: storage, logs and calls, under the histogram. */
+/**
+ * A token that is moved until the gas is used up: storage, logs and calls, under the histogram.
+ *
+ * @param {Sides} sides
+ */
 async function tokenRow({ ours, theirs }) {
   const counted = await result(ours.url, ...token(TOKEN_GAS, script('n:0', 'this.n++', 'this.n')))
   const answers = theirs && (await Promise.all([ours, theirs].map((side) => result(side.url, ...token(TOKEN_GAS, HISTOGRAM)))))
@@ -88,8 +99,17 @@ const TOKEN_WANTED = 20
 /** How many times geth's speed a block is to be. */
 const BLOCK_WANTED = 10
 
-/** A block under a script: transactions a second, so that more is better as in the rows above. */
+/**
+ * A block under a script: transactions a second, so that more is better as in the rows above.
+ *
+ * @param {string} name
+ * @param {string} tag
+ * @param {number} count
+ * @param {string} tracer
+ * @param {Sides} sides
+ */
 async function blockRow(name, tag, count, tracer, { ours, theirs }) {
+  /** @type {[method: string, params: unknown[]]} */
   const request = ['debug_traceBlockByNumber', [tag, { tracer, timeout: '300s' }]]
   const equal = theirs
     ? canonical(await result(ours.url, ...request)) === canonical(await result(theirs.url, ...request))
@@ -170,6 +190,7 @@ export async function jsBench() {
   const chain = await generatedChain(CHAIN)
   const homes = [0, 1].map(() => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-js-')))
   importChain(homes[0], chain)
+  /** @type {Sides} */
   const sides = { ours: await serveHearth(homes[0]) }
   try {
     sides.ours.cold = (await ask(sides.ours.url, ...loop(1000, SCRIPTS[0][1]))).ms

@@ -32,6 +32,8 @@ export function wire(url, body) {
 /**
  * Sends requests over one connection until the time is over; `took` collects the milliseconds of
  * each.
+ *
+ * @returns {Promise<void>}
  */
 function worker(url, next, until, took) {
   const { hostname, port } = new URL(url)
@@ -42,8 +44,8 @@ function worker(url, next, until, took) {
     let began = 0
     const send = () => {
       began = performance.now()
-      if (began >= until) return socket.end(() => resolve())
-      socket.write(next())
+      if (began >= until) socket.end(() => resolve())
+      else socket.write(next())
     }
     socket.once('connect', send)
     socket.once('error', reject)

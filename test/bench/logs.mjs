@@ -48,7 +48,11 @@ function generate(home, blocks) {
   return JSON.parse(r.stdout)
 }
 
-/** The queries: a name, and the filter that finds a planted set. */
+/**
+ * The queries: a name, and the filter that finds a planted set.
+ *
+ * @type {[name: string, filter: (planted: Record<string, any>, set: number) => object][]}
+ */
 const QUESTIONS = [
   ['by address', ({ addresses }, set) => ({ address: addresses[set] })],
   ['by topic', ({ topics }, set) => ({ topics: [topics[set]] })],
@@ -146,6 +150,7 @@ export async function logsBench() {
   if ((await cargo(['build', '--release', '-p', 'hearth-chain', '--example', 'generate_logs'])) !== 0)
     throw new Error('the generator was not built')
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-logs-'))
+  /** @type {{ blocks: number, home: string, planted?: object }[]} */
   const chains = [SMALL, LARGE].map((blocks) => ({ blocks, home: path.join(dir, String(blocks)) }))
   try {
     for (const chain of chains) {

@@ -17,13 +17,21 @@ export const LOOP_STEPS = [100_000, 1_000_000, 10_000_000]
  */
 export const HELD_STEPS_MAX = process.argv.includes('--all') ? 10_000_000 : 1_000_000
 
-/** Parameters of the debug_traceCall that makes so many steps, and a few. */
+/**
+ * Parameters of the debug_traceCall that makes so many steps, and a few.
+ *
+ * @returns {[call: object, block: string, config: { timeout: string, stateOverrides: object }]}
+ */
 export function loopParams(steps) {
   const gas = `0x${Math.ceil((steps / LOOP.steps) * LOOP.gas + 21_000).toString(16)}`
   return [{ to: LOOP_ADDRESS, gas }, 'latest', { timeout: '300s', stateOverrides: { [LOOP_ADDRESS]: { code: LOOP.code } } }]
 }
 
-/** Table of memory: ours, geth's where it runs, anvil's where it is installed. */
+/**
+ * Table of memory: ours, geth's where it runs, anvil's where it is installed.
+ *
+ * @param {Record<string, any>} sides
+ */
 export async function memoryTable({ ours, theirs }) {
   const anvil = haveAnvil() ? await startAnvil() : undefined
   const rows = []

@@ -97,7 +97,9 @@ async function recordRows() {
   const requests = new Requests(true, performance.now(), endpoints)
   const meter = { now: () => performance.now(), request: requests.record.bind(requests), count: () => undefined }
   const names = ['eth_call', 'eth_getBalance', 'eth_nothing', 'debug_traceCall']
-  const whole = nanosEach((i) => new Sample(meter, names[i & 3], 'http', meter.now()).succeed())
+  /** @type {import('../../dist/rpc/meter.js').Sender} */
+  const sender = { connection: 'http' }
+  const whole = nanosEach((i) => new Sample(meter, names[i & 3], sender, meter.now()).succeed())
   rows.push([
     'the whole measurement, with its clock and its look-up of the method, ns',
     spread(whole, 0),

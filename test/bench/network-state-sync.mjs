@@ -48,7 +48,7 @@ function genesisFile(dir) {
 }
 
 /** Starts a node whose log is read; `lines` is called with each line. */
-function start(home, flags, lines = () => {}) {
+function start(home, flags, lines = (_line) => {}) {
   const child = spawn(process.execPath, [HEARTH, 'start', '--home', home, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', lines)
   return child
@@ -94,8 +94,9 @@ function timed(...args) {
 
 /** The row of state sync. */
 export async function stateSyncBench() {
-  const { program, missing } = await cometbftProgram(VERSION)
-  if (missing) return
+  const found = await cometbftProgram(VERSION)
+  if ('missing' in found) return
+  const { program } = found
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-state-sync-'))
   const children = []
   try {

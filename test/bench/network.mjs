@@ -64,6 +64,7 @@ async function transfers() {
   const lanes = Array.from({ length: CONNECTIONS }, () => [])
   for (let i = 0; i < TRANSACTIONS + 2 * TIMED; i++) {
     const sender = i % SENDERS
+    /** @type {import('viem').TransactionSerializableLegacy} */
     const fee = { type: 'legacy', gas: 21_000n, gasPrice: 20_000_000_000n }
     const raw = await accounts[sender].signTransaction({
       ...fee,
@@ -99,7 +100,14 @@ export const child = (program, args, env = {}) => {
   return made
 }
 
-/** Hearth as the application of so many validators, with a follower that bakes or not. */
+/**
+ * Hearth as the application of so many validators, with a follower that bakes or not.
+ *
+ * @param {string} dir
+ * @param {string} program
+ * @param {number} validators
+ * @param {{ follower?: { bakes: boolean }, timeoutMs?: number }} [options]
+ */
 async function ours(dir, program, validators, { follower, timeoutMs = 1000 } = {}) {
   const base = ((await freePort()) % 20_000) + 10_000
   const net = path.join(dir, 'net')
@@ -252,9 +260,8 @@ const METHODS = ['PrepareProposal', 'ProcessProposal', 'FinalizeBlock', 'Commit'
 /** The rows of `npm run bench -- network`. */
 export async function networkBench() {
   const [comets, cli] = [await cometbftProgram(VERSION), await cometbftProgram(VERSION, 'abci-cli')]
-  const missing = comets.missing ?? cli.missing
-  if (missing) {
-    console.log(`skipped: ${missing}`)
+  if ('missing' in comets || 'missing' in cli) {
+    console.log(`skipped: ${'missing' in comets ? comets.missing : 'missing' in cli && cli.missing}`)
     return
   }
   const { program } = comets

@@ -88,6 +88,7 @@ export async function overloadBench() {
     overload.callers.send(overload.work(true))
     await pause(WARM_MS * 3)
     await overload.callers.ask('stop')
+    /** @type {[name: string, run: any][]} */
     const runs = [
       ['the mix of traces', await measure(overload, false)],
       ['the same, a quarter of it hostile scripts', await measure(overload, true)],

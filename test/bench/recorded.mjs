@@ -34,7 +34,7 @@ const TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer']
 const TIMEOUT = '3600s'
 
 /** A recorded block. */
-export const readBlock = (name) => JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(DIR, `${name}.json.gz`))))
+export const readBlock = (name) => JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(DIR, `${name}.json.gz`))).toString())
 const mgas = (block) => Number(block.gasUsed) / 1e6
 
 /** Whether the recorded blocks are there; says where they are not. */
@@ -83,6 +83,7 @@ export function exponent(points) {
 
 /** One block: a cell a tracer, and struct logs. */
 async function blockRow(node, block) {
+  /** @returns {[method: string, params: unknown[]]} */
   const ask4 = (config) => ['debug_traceBlockByNumber', [block.number, { timeout: TIMEOUT, ...config }]]
   const cells = []
   const points = {}

@@ -150,7 +150,7 @@ async function logRow(home) {
         params: [{ fromBlock: hex(from), toBlock: hex(Math.min(LOG_BLOCKS, from + LOG_RANGE - 1)) }],
       }
       const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-      const { result, error } = await response.json()
+      const { result, error } = /** @type {Record<string, any>} */ (await response.json())
       if (error) throw new Error(error.message)
       for (const log of result) count += log.topics.length > 0 ? 1 : 1
     }
@@ -174,6 +174,7 @@ async function callbackRow() {
   try {
     const gas = BigInt(CALL_GAS + Math.floor((STEPS * TURN_GAS) / TURN_STEPS))
     const stateOverrides = { [LOOP_AT]: { code: LOOP } }
+    /** @type {{ step: (log: any) => void, result: () => unknown, n?: number }} */
     const hooks = {
       step(log) {
         this.n += log.getGas() > 0 ? 1 : 0
@@ -186,11 +187,12 @@ async function callbackRow() {
     const text = scriptOf(hooks, { n: 0 })
     for (let i = 0; i < PAIRS; i++) {
       let began = performance.now()
-      const steps = await node.trace({ to: LOOP_AT, gas }, { ...hooks, n: 0 }, { stateOverrides })
+      const steps = Number(await /** @type {any} */ (node).trace({ to: LOOP_AT, gas }, { ...hooks, n: 0 }, { stateOverrides }))
       rates.ours.push(steps / 1e6 / seconds(began))
       began = performance.now()
       const config = { tracer: text, timeout: '1h', stateOverrides }
-      const theirs = await node.provider.request({ method: 'debug_traceCall', params: [{ to: LOOP_AT, gas: hex(gas) }, 'latest', config] })
+      const params = [{ to: LOOP_AT, gas: hex(gas) }, 'latest', config]
+      const theirs = await /** @type {any} */ (node.provider).request({ method: 'debug_traceCall', params })
       if (theirs !== steps) throw new Error(`${steps} steps in this process, ${theirs} in the sandbox`)
       rates.theirs.push(theirs / 1e6 / seconds(began))
     }

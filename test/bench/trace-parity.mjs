@@ -29,11 +29,16 @@ async function withFolder(work) {
   }
 }
 
+/** @typedef {import('./parity/rows.mjs').Request} Request */
+
 /** Rows of one block, beside the tracers of the same node. */
 async function ownRows(node, tag, size) {
+  /** @returns {Request} */
   const replay = (...types) => [node.url, 'trace_replayBlockTransactions', [tag, types]]
+  /** @returns {Request} */
   const debug = (config) => [node.url, 'debug_traceBlockByNumber', [tag, { timeout: '300s', ...config }]]
   const diff = { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }
+  /** @type {[name: string, own: Request, peer: Request, atMost: number][]} */
   const rows = [
     ['replay trace beside callTracer', replay('trace'), debug({ tracer: 'callTracer' }), 1.1],
     ['trace_block beside flatCallTracer', [node.url, 'trace_block', [tag]], debug({ tracer: 'flatCallTracer' }), 1.1],
@@ -55,6 +60,7 @@ async function gethRows(node, chain, tag, size) {
   return withFolder(async (home) => {
     const geth = await startGeth(chain, home)
     try {
+      /** @type {Request} */
       const peer = [geth.url, 'debug_traceBlockByNumber', [tag, { tracer: 'flatCallTracer', timeout: '300s' }]]
       return [
         await pair(`trace_block beside geth's flatCallTracer, ${size} (ms)`, [node.url, 'trace_block', [tag]], peer, { atLeast: 2.5 }),

@@ -72,7 +72,16 @@ async function warm(url, method, params, encoding) {
   return last
 }
 
-/** One row: both sides in turns, whose answers are compared first if `compare` is set. */
+/**
+ * One row: both sides in turns, whose answers are compared first if `compare` is set.
+ *
+ * @param {string} name
+ * @param {Record<string, any>} sides
+ * @param {string} method
+ * @param {unknown[]} params
+ * @param {{ compare?: boolean, pairs?: number, encoding?: string,
+ *   unit?: (ms: number) => number }} [options]
+ */
 async function pair(name, sides, method, params, { compare = true, pairs = PAIRS, encoding, unit } = {}) {
   const { ours, theirs } = sides
   let equal = 'not compared'
@@ -144,6 +153,7 @@ async function loopRows(sides) {
 export async function traceBench() {
   const chain = await generatedChain(CHAIN)
   const homes = [0, 1].map(() => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-trace-')))
+  /** @type {Record<string, any>} */
   const sides = { ours: await startHearth(chain, homes[0]) }
   try {
     if (spawnSync('geth', ['version']).status === 0) sides.theirs = await startGeth(chain, homes[1])

@@ -121,6 +121,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'metrics.port': 'metrics-scrape.test.ts',
   'metrics.legacy': 'metrics-scrape.test.ts',
   'metrics.otlp': 'metrics-otlp.test.ts',
+  'evm.slow_request_traces': 'slow-spans.test.ts',
 }
 
 const opened: Server[] = []

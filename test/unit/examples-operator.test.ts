@@ -18,6 +18,9 @@ const MAIN = (JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'
 const { settings: DEFAULTS } = resolveSettings({})
 const names = COMMANDS.map(({ name }) => name)
 
+/** Bounds V8's young generation; v8-heap.test.ts has its effect. */
+const YOUNG_OPTION = '--max-semi-space-size=4'
+
 /** Node takes these options. */
 const nodeTakes = (options: string): boolean =>
   spawnSync(process.execPath, ['-e', ''], { env: { ...process.env, NODE_OPTIONS: options } }).status === 0
@@ -53,7 +56,7 @@ describe('hearth.service', () => {
 
   it('starts the packaged program, and outwaits a stop', () => {
     const [command = ''] = values('ExecStart')
-    expect(command).toContain(` ${MAIN} start --home `)
+    expect(command).toContain(` node ${YOUNG_OPTION} ${MAIN} start --home `)
     expect(values('KillSignal')).toEqual(['SIGTERM'])
     const stopMs = DEFAULTS['evm.shutdown_delay'] + DEFAULTS['evm.shutdown_timeout']
     expect(Number(values('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(2 * stopMs)
@@ -138,7 +141,7 @@ describe('the container file', () => {
     expect(refusal('HEARTH_EVM_HTTP_HOSTS', '0.0.0.0')).toBeDefined()
     expect(nodeTakes(Object.fromEntries(variables).NODE_OPTIONS as string)).toBe(true)
     expect(of('EXPOSE')).toEqual([[DEFAULTS['evm.http_port'], DEFAULTS['evm.ws_port'], DEFAULTS['metrics.port']].map(String)])
-    expect(JSON.parse(of('ENTRYPOINT')[0]?.join(' ') ?? '')).toEqual(['node', `/opt/hearth/node_modules/hearth/${MAIN}`])
+    expect(JSON.parse(of('ENTRYPOINT')[0]?.join(' ') ?? '')).toEqual(['node', YOUNG_OPTION, `/opt/hearth/node_modules/hearth/${MAIN}`])
     const [command] = JSON.parse(of('CMD')[0]?.join(' ') ?? '') as string[]
     expect(names).toContain(command)
     expect(of('STOPSIGNAL')).toEqual([['SIGTERM']])

@@ -135,7 +135,9 @@ describe('requests that take long', () => {
     const [dispatch, slow] = told(1000)
     await dispatch(asked('eth_blockNumber'), client)
     await dispatch(asked('eth_chainId'), client)
-    expect(slow).toEqual([{ method: 'eth_blockNumber', connection: 'http', client: '203.0.113.9', ms: 1500, bytes: 6, success: true }])
+    expect(slow).toEqual([
+      { method: 'eth_blockNumber', connection: 'http', client: '203.0.113.9', ms: 1500, bytes: 6, success: true, errorClass: '' },
+    ])
   })
 
   it('report streams and batches with all their bytes', async () => {

@@ -1,8 +1,9 @@
-// Problems of a home and of the files that its settings name: the checks of `hearth config check`
-// and of the start of a node.
+// Problems of a home, of the files that its settings name and of the variables that they need: the
+// checks of `hearth config check` and of the start of a node.
 import fs from 'node:fs'
 import path from 'node:path'
 import { type Problem, type Resolved, SettingError, type SettingKey } from '../config/index.ts'
+import { protocolProblem } from '../metrics/otlp-protocol.ts'
 import { authFileProblems } from '../server/admission/auth.ts'
 import type { Parsed } from './args.ts'
 import type { Terminal } from './command.ts'
@@ -23,13 +24,22 @@ function rootProblems(resolved: Resolved): Problem[] {
   })
 }
 
-/** Throws `SettingError` with every file of the settings that cannot be used. */
+/** Variables of OpenTelemetry under which what the settings enable cannot be sent. */
+function otlpProblems({ settings }: Resolved): Problem[] {
+  const problems = [
+    settings['metrics.otlp'] ? protocolProblem('METRICS') : undefined,
+    settings['evm.slow_request_traces'] ? protocolProblem('TRACES') : undefined,
+  ]
+  return problems.filter((problem) => problem !== undefined)
+}
+
+/** Throws `SettingError` with every file and variable that cannot be used. */
 export function checkFiles(resolved: Resolved): void {
   const ofAuth = authFileProblems(resolved.settings).map(({ setting, problem }) => ({
     where: `${whereOf(setting, resolved)}:`,
     message: problem,
   }))
-  const problems = [...ofAuth, ...rootProblems(resolved)]
+  const problems = [...ofAuth, ...rootProblems(resolved), ...otlpProblems(resolved)]
   if (problems.length > 0) throw new SettingError(problems)
 }
 

@@ -1,9 +1,11 @@
-// The metrics of a running node: recorded and served if the settings enable them.
+// The metrics of a running node, recorded and served if the settings enable them, and the spans of
+// its slow requests.
 import type { Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
 import { createMetrics, type Watching } from '../metrics/index.ts'
+import { type SlowSpans, slowSpans } from '../metrics/spans.ts'
 import { VERSION } from '../node/version.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
 import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
@@ -23,15 +25,18 @@ export interface NodeMetrics {
   readonly watch: (read: () => Promise<Watching>) => void
   /** The scrape page; undefined where metrics are off. */
   readonly url: string | undefined
+  /** What sends slow requests as spans; undefined where that is off. */
+  readonly spans: SlowSpans | undefined
   stop(): Promise<void>
 }
 
-const OFF: NodeMetrics = {
+const off = (spans: SlowSpans | undefined): NodeMetrics => ({
   meter: { ...NO_METER, now: () => performance.now() },
   watch: () => undefined,
   url: undefined,
-  stop: async () => undefined,
-}
+  spans,
+  stop: async () => spans?.shutdown(),
+})
 
 /**
  * Starts to record and opens the scrape listener; the page is available once `core` has the core.
@@ -44,7 +49,8 @@ export async function startMetrics(
   readiness: Readiness,
   report: (e: unknown) => void,
 ): Promise<NodeMetrics> {
-  if (!settings['metrics.enabled']) return OFF
+  const spans = settings['evm.slow_request_traces'] ? slowSpans(VERSION, report) : undefined
+  if (!settings['metrics.enabled']) return off(spans)
   const opened = (): Core => {
     const open = core()
     if (open === undefined) throw new NotOpen('node is starting')
@@ -79,10 +85,11 @@ export async function startMetrics(
     meter: metrics,
     watch: metrics.watch,
     url: server.url,
+    spans,
     async stop() {
       clearTimeout(loading)
       await server.stop()
-      await metrics.shutdown()
+      await Promise.all([metrics.shutdown(), spans?.shutdown()])
     },
   }
 }

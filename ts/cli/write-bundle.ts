@@ -15,10 +15,9 @@ import { type Plugin, rolldown } from 'rolldown'
 import type { Terminal } from './command.ts'
 import { lazyExternalsPlugin } from './lazy-externals.ts'
 import { CACHE, loadProgram, PROGRAM } from './load.ts'
-import { resetFlags } from './v8-heap.ts'
 
-/** Loaded for the first signature, which few runs need: it would be half of the file. */
-const EXTERNAL = [/^node:(?!http2$)/, /^ox\//, /^@opentelemetry\/exporter-metrics-otlp-proto$/]
+/** Loaded for the first signature or push, which few runs need: it would be half of the file. */
+const EXTERNAL = [/^node:(?!http2$)/, /^ox\//, /^@opentelemetry\/(?:exporter-(?:metrics|trace)-otlp-(?:proto|http)|sdk-trace)$/]
 
 /** The entry of the program, as `hearth` is installed. */
 const ENTRY = path.join(import.meta.dirname, 'hearth.cjs')
@@ -124,7 +123,6 @@ async function warm(): Promise<void> {
     const ended = main(['dev', '--home', home, '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'], terminal)
     const code = await Promise.race([answered, ended])
     if (code !== undefined) throw new Error(`the node ended with ${code}`)
-    resetFlags()
     fs.writeFileSync(`${CACHE}.${process.pid}`, codeCache())
     fs.renameSync(`${CACHE}.${process.pid}`, CACHE)
   } finally {

@@ -1,8 +1,9 @@
-// The push of metrics by OTLP over HTTP in protobuf. The exporter reads the variables
+// The push of metrics by OTLP over HTTP, in protobuf or JSON. The exporter reads the variables
 // OTEL_EXPORTER_OTLP_* (opentelemetry.io/docs/specs/otel/protocol/exporter): endpoint, headers,
 // timeout, compression and certificates.
 import { DiagLogLevel, diag } from '@opentelemetry/api'
-import { type MetricProducer, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { type MetricProducer, PeriodicExportingMetricReader, type PushMetricExporter } from '@opentelemetry/sdk-metrics'
+import { otlpProtocol } from './otlp-protocol.ts'
 
 /** Milliseconds between two pushes, unless OTEL_METRIC_EXPORT_INTERVAL has another number. */
 const INTERVAL_MS = 60_000
@@ -16,13 +17,17 @@ function milliseconds(name: string, byDefault: number): number {
   return Number.isFinite(value) && value > 0 ? value : byDefault
 }
 
+async function exporter(): Promise<PushMetricExporter> {
+  // Not part of the program's one file: they are large, and few nodes push.
+  if (otlpProtocol('METRICS') === 'http/json') return new (await import('@opentelemetry/exporter-metrics-otlp-http')).OTLPMetricExporter()
+  return new (await import('@opentelemetry/exporter-metrics-otlp-proto')).OTLPMetricExporter()
+}
+
 /** Makes the reader that pushes what the SDK and a producer have. */
 export async function otlpReader(producer: MetricProducer): Promise<PeriodicExportingMetricReader> {
-  // Not part of the program's one file: it is large, and few nodes push.
-  const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-proto')
   const exportIntervalMillis = milliseconds('OTEL_METRIC_EXPORT_INTERVAL', INTERVAL_MS)
   return new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(),
+    exporter: await exporter(),
     exportIntervalMillis,
     exportTimeoutMillis: Math.min(milliseconds('OTEL_METRIC_EXPORT_TIMEOUT', TIMEOUT_MS), exportIntervalMillis),
     metricProducers: [producer],

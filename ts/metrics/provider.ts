@@ -6,7 +6,7 @@
 // observation, which for all series takes about as long as making the page does. A producer gives
 // their points to every reader.
 import { metrics, type ObservableResult } from '@opentelemetry/api'
-import { detectResources, emptyResource, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { emptyResource } from '@opentelemetry/resources'
 import {
   type CollectionResult,
   type IMetricReader,
@@ -17,10 +17,8 @@ import {
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
 import type { Instrument } from '../rpc/instruments.ts'
+import { resourceOf } from './resource.ts'
 import type { Point } from './series.ts'
-
-/** Name of the service, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES has another one. */
-const SERVICE_NAME = 'hearth'
 
 /** Collects on demand; there is nothing to flush and nothing to stop. */
 class ScrapeReader extends MetricReader {
@@ -74,8 +72,7 @@ export async function createProvider({ scope, observed, produce }: Sources, { ve
     reportFailures(report)
     readers.push(await otlpReader(producer))
   }
-  const resource = resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': version })
-  const provider = new MeterProvider({ readers, resource: resource.merge(detectResources({ detectors: [envDetector] })) })
+  const provider = new MeterProvider({ readers, resource: resourceOf(version) })
   observe(provider, scope, observed)
   const isGlobal = metrics.setGlobalMeterProvider(provider)
   return {

@@ -3,7 +3,7 @@
 
 import type { RpcError } from './errors.ts'
 import type { Counted, LabelValues } from './instruments.ts'
-import { CUT_OFF, outcomeOf, SUCCESS } from './outcome.ts'
+import { CUT_OFF, OUTCOMES, type Outcome, outcomeOf, SUCCESS } from './outcome.ts'
 import { METHODS } from './table.ts'
 
 /** How clients are connected: the values of the label `connection`. */
@@ -43,6 +43,8 @@ export interface SlowRequest {
   /** Bytes of the result. */
   readonly bytes: number
   readonly success: boolean
+  /** Empty on success. */
+  readonly errorClass: Outcome['errorClass']
 }
 
 /** Characters of a method's name, and of an id, that the log shows: clients may send any. */
@@ -173,6 +175,7 @@ export class Sample {
   private tellSlow(ms: number, outcome: number): void {
     const { method, sender, bytes } = this
     const { connection, address: client } = sender
-    this.watch.slow({ method, connection, client, ms, bytes, success: outcome === SUCCESS })
+    const { success, errorClass } = OUTCOMES[outcome] as Outcome
+    this.watch.slow({ method, connection, client, ms, bytes, success, errorClass })
   }
 }

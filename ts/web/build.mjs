@@ -62,12 +62,13 @@ await bundle.close()
 
 fs.rmSync(PARTIAL, { recursive: true, force: true })
 fs.mkdirSync(path.join(PARTIAL, 'assets'), { recursive: true })
-const byName = new Map(output.map((chunk) => [chunk.fileName, chunk]))
-const sizes = new Map(output.map((chunk) => [chunk.fileName, write(chunk.fileName, chunk.code)]))
+const chunks = output.filter((part) => part.type === 'chunk')
+const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
+const sizes = new Map(chunks.map((chunk) => [chunk.fileName, write(chunk.fileName, chunk.code)]))
 const style = styles()
 const icon = fs.readFileSync(path.join(import.meta.dirname, 'icon.svg'), 'utf8')
 const names = { STYLE: hashed('style', '.css', style), ICON: hashed('icon', '.svg', icon), SCRIPT: '', WORKER: '' }
-const entryOf = (name) => output.find((chunk) => chunk.isEntry && chunk.name === name)
+const entryOf = (name) => chunks.find((chunk) => chunk.isEntry && chunk.name === name)
 const entry = entryOf('main')
 names.SCRIPT = entry.fileName
 names.WORKER = entryOf('worker').fileName

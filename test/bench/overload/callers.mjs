@@ -10,6 +10,8 @@ const CALLERS = 8
 /**
  * Per thousand requests: the mix of the report, with trace_transaction and trace_block as
  * debug_trace* under flatCallTracer.
+ *
+ * @type {[share: number, kind: string][]}
  */
 const MIX = [
   [610, 'traceTransaction'],
@@ -48,7 +50,11 @@ function random(seed) {
   }
 }
 
-/** One request: `[method, params, deadline in milliseconds, whether it is hostile]`. */
+/**
+ * One request.
+ *
+ * @returns {[method: string, params: unknown[], deadlineMs?: number, hostile?: boolean]}
+ */
 function next({ transactions, blocks, hostile }, below) {
   const transaction = () => transactions[below(transactions.length)]
   if (hostile && below(HOSTILE_ONE_OF) === 0) {
@@ -81,6 +87,8 @@ function next({ transactions, blocks, hostile }, below) {
 /**
  * Posts a request and discards its answer. Resolves to the milliseconds, those of them that it
  * waited for a thread, and the error.
+ *
+ * @returns {Promise<{ ms: number, waited: number, error?: string }>}
  */
 function ask(url, agent, localAddress, method, params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
@@ -97,7 +105,7 @@ function ask(url, agent, localAddress, method, params) {
       response.once('end', () => {
         const text = first?.subarray(0, 400).toString() ?? ''
         const error = /"error":\{"code":(-?\d+),"message":"([^"]*)/.exec(text)
-        const waited = Number(/wait;dur=([\d.]+)/.exec(response.headers['server-timing'] ?? '')?.[1] ?? 0)
+        const waited = Number(/wait;dur=([\d.]+)/.exec(String(response.headers['server-timing'] ?? ''))?.[1] ?? 0)
         resolve({ ms: performance.now() - began, waited, error: error === null ? undefined : `${error[1]} ${error[2]}` })
       })
     })

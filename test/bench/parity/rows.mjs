@@ -12,14 +12,22 @@ const WARM = 5
 /** What ends the last cell of a row that does not hold what is wanted. */
 export const verdict = (holds) => (holds ? '' : '  LOSING')
 
+/** @typedef {[url: string, method: string, params: unknown[]]} Request */
+
 /**
  * A row of two requests, `[url, method, params]` each: how much longer the first takes, where
  * `atMost` is wanted, or how much longer the second one takes, where `atLeast` is.
+ *
+ * @param {string} name
+ * @param {Request} own
+ * @param {Request} peer
+ * @param {{ atMost?: number, atLeast?: number }} wanted
  */
 export async function pair(name, own, peer, { atMost, atLeast }) {
   for (let i = 0; i < WARM; i++) for (const request of [own, peer]) await ask(...request)
   const times = { own: [], peer: [] }
   for (let i = 0; i < PAIRS; i++) {
+    /** @type {(side: string, request: Request) => Promise<number>} */
     const timed = async (side, request) => times[side].push((await ask(...request)).ms)
     for (const side of i % 2 ? ['peer', 'own'] : ['own', 'peer']) await timed(side, side === 'own' ? own : peer)
   }
@@ -29,7 +37,13 @@ export async function pair(name, own, peer, { atMost, atLeast }) {
   return [name, spread(times.own), spread(times.peer), spread(ratios, 2), `${wanted}${verdict(holds)}`]
 }
 
-/** A row of one request: how long it takes warm, and how long it may. */
+/**
+ * A row of one request: how long it takes warm, and how long it may.
+ *
+ * @param {string} name
+ * @param {Request} request
+ * @param {number} atMost
+ */
 export async function alone(name, request, atMost) {
   for (let i = 0; i < WARM; i++) await ask(...request)
   const times = []

@@ -17,7 +17,7 @@ import { batchLimits, isUnderCometbft, nodeConfig, rpcContext } from '../../node
 import { clientVersion } from '../../node/version.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
-import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
+import { SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
 import type { Network } from '../../rpc/network.ts'
 import type { Redirects } from '../../rpc/redirect.ts'
 import type { StartingDispatch } from '../../rpc/starting.ts'
@@ -35,7 +35,7 @@ import { nodeEnded } from '../node-versions.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
 import { blocksText, transactionsText } from '../submission.ts'
-import { boundYoungHeap, heapLimitBytes } from '../v8-heap.ts'
+import { heapLimitBytes } from '../v8-heap.ts'
 
 /** Where a node is reached, with what is spoken there. */
 export const urlsOf = ({ httpUrl, wsUrl, debugUrl, engineUrl }: Server): string[] => [
@@ -133,12 +133,24 @@ function startSignals(mode: Mode, settings: Settings, terminal: Terminal, log: L
   )
 }
 
-/** Writes requests that take long to the log, and gives all of them to `each` where it is there. */
-function watchRequests(settings: Settings, log: Log, { begun }: LoopSignals, each: Extras['onRequest']): Watch {
+/**
+ * Writes requests that take long to the log and sends them as spans, and gives all requests to
+ * `each` where it is there.
+ */
+function watchRequests(
+  settings: Settings,
+  log: Log,
+  { begun }: LoopSignals,
+  spans: NodeMetrics['spans'],
+  each: Extras['onRequest'],
+): Watch {
   const threshold = settings['evm.slow_request_threshold'] || Number.POSITIVE_INFINITY
   const rpc = log.component('rpc')
-  const slow: Watch['slow'] = ({ method, connection, client, ms, bytes, success }) =>
+  const slow: Watch['slow'] = (request) => {
+    const { method, connection, client, ms, bytes, success } = request
     rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success })
+    spans?.record(request)
+  }
   if (each === undefined) return { overMs: threshold, begun, slow }
   return {
     overMs: Number.NEGATIVE_INFINITY,
@@ -199,13 +211,13 @@ function dispatches(
   settings: Settings,
   log: Log,
   signals: LoopSignals,
-  meter: RequestMeter,
+  { meter, spans }: NodeMetrics,
   onRequest: Extras['onRequest'],
   network: Network | undefined,
   redirects: Redirects | undefined,
   following: Following | undefined,
 ): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
-  const watch = watchRequests(settings, log, signals, onRequest)
+  const watch = watchRequests(settings, log, signals, spans, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
   const own = rpcContext(core, settings, (reason, failures) => log.component('rpc').warn('forwarding failed', { node, reason, failures }))
   const context = following === undefined ? own : { ...own, submission: following.submission }
@@ -366,12 +378,7 @@ export async function serve(
     ...(cometbft && consensus ? { consensus: consensus.consensusConfig(cometbft, settings) } : {}),
   }
   checkHeap(config.memoryBudgetBytes, log)
-  const letHeapGrow = boundYoungHeap()
-  try {
-    await serveHome({ mode, home, settings, terminal, extras, log, readiness, stopped, signals, config, cometbft, consensus, ready })
-  } finally {
-    letHeapGrow()
-  }
+  await serveHome({ mode, home, settings, terminal, extras, log, readiness, stopped, signals, config, cometbft, consensus, ready })
   return 0
 }
 
@@ -488,7 +495,7 @@ function becomeReady(
     settings,
     log,
     signals,
-    metrics.meter,
+    metrics,
     extras.onRequest,
     cometbft && consensus?.networkOf(cometbft),
     cometbft && consensus?.redirectsOf(cometbft, settings, log),

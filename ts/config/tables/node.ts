@@ -16,7 +16,7 @@ export const NODE = {
   'metrics.otlp': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether metrics are also pushed by OTLP over HTTP, as the variables OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS and OTEL_METRIC_EXPORT_INTERVAL say.',
+    doc: 'Whether metrics are also pushed by OTLP over HTTP, as the variables OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_HEADERS and OTEL_METRIC_EXPORT_INTERVAL say.',
   }),
   'workers.read_threads': setting({
     core: 'workers.read.threads',

@@ -1,5 +1,5 @@
 // Settings for operators: access, logs, memory, waiting times.
-import { integer, type Kind, list, offAt, oneWord, or, text } from '../parsers.ts'
+import { boolean, integer, type Kind, list, offAt, oneWord, or, text } from '../parsers.ts'
 import { bytes, duration } from '../units.ts'
 import { GIB, HOUR, host, namespaceList, port, SECOND, setting } from './shared.ts'
 
@@ -71,6 +71,11 @@ export const OPERATIONS = {
     unit: 'ms',
     doc: 'Requests that take longer are logged with method, connection, client, duration and size of the response; off logs none.',
   }),
+  'evm.slow_request_traces': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether these requests are also sent as OpenTelemetry spans by OTLP over HTTP, as the variables OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL and OTEL_EXPORTER_OTLP_HEADERS say.',
+  }),
   'workers.heavy_wait': setting({
     core: 'workers.waitMs',
     kind: duration(1, HOUR),
@@ -96,7 +101,7 @@ export const OPERATIONS = {
     kind: or('auto', offAt(0, bytes(0, 1024 * GIB))),
     default: 'auto' as number | 'auto',
     unit: 'bytes',
-    doc: "Maximum resident memory of the process: from 85 % of it on caches shrink, and if that is not enough, long requests are refused. auto is 90 % of the memory of the machine, or of the control group of the process; off disables the check. V8's heap, some tens of MiB of it, is bounded by NODE_OPTIONS=--max-old-space-size only.",
+    doc: "Maximum resident memory of the process: from 85 % of it on caches shrink, and if that is not enough, long requests are refused. auto is 90 % of the memory of the machine, or of the control group of the process; off disables the check. V8's heap, some tens of MiB of it, is bounded by options of Node only, --max-old-space-size and --max-semi-space-size in NODE_OPTIONS.",
   }),
   'log.level': setting<LogLevel>({
     kind: oneWord(...LOG_LEVELS),
