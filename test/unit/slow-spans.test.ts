@@ -143,11 +143,21 @@ describe('the protocol of pushes', () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_METRICS_PROTOCOL', 'http/json')
     const native = fakeNative()
     const source = { catalog: native.catalog, snapshot: () => native.snapshot() }
-    const metrics = createMetrics(source, { legacy: true, mode: 'start', version: '1.2.3', otlp: true, report: () => undefined })
+    const reported: unknown[] = []
+    const report = (e: unknown) => reported.push(e)
+    const metrics = createMetrics(source, { legacy: true, mode: 'start', version: '1.2.3', otlp: true, report })
     await metrics.open()
+    const spans = slowSpans('1.2.3', report)
+    spans.record(request)
+    await spans.shutdown()
     await metrics.shutdown()
-    expect(pushes.map(({ url, type }) => [url, type])).toEqual([['/v1/metrics', 'application/json']])
-    expect(JSON.parse(pushes[0]?.body.toString() ?? '')).toHaveProperty('resourceMetrics')
+    const sent = pushes.map(({ url, type }) => [url, type])
+    expect(sent).toEqual([
+      ['/v1/traces', 'application/x-protobuf'],
+      ['/v1/metrics', 'application/json'],
+    ])
+    expect(JSON.parse(pushes[1]?.body.toString() ?? '')).toHaveProperty('resourceMetrics')
+    expect(reported).toEqual([])
   })
 
   it('that is not supported stops a start that needs it', () => {
@@ -157,6 +167,7 @@ describe('the protocol of pushes', () => {
     const message = 'OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": set http/protobuf or http/json, which collectors take at port 4318'
     expect(() => check(['metrics.otlp', 'true'])).toThrow(message)
     expect(() => check(['evm.slow_request_traces', 'true'])).toThrow(message)
+    expect(() => check(['metrics.otlp', 'true'], ['evm.slow_request_traces', 'true'])).toThrow(new Error(message))
     vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/json')
     expect(() => check(['evm.slow_request_traces', 'true'])).not.toThrow()
     expect(() => check(['metrics.otlp', 'true'])).toThrow(message)

@@ -30,7 +30,8 @@ function otlpProblems({ settings }: Resolved): Problem[] {
     settings['metrics.otlp'] ? protocolProblem('METRICS') : undefined,
     settings['evm.slow_request_traces'] ? protocolProblem('TRACES') : undefined,
   ]
-  return problems.filter((problem) => problem !== undefined)
+  // One variable may be that of both.
+  return [...new Map(problems.filter((problem) => problem !== undefined).map((problem) => [problem.where, problem])).values()]
 }
 
 /** Throws `SettingError` with every file and variable that cannot be used. */

@@ -38,5 +38,7 @@ export async function otlpReader(producer: MetricProducer): Promise<PeriodicExpo
 export function reportFailures(report: (e: unknown) => void): void {
   const failed = (message: string): void => report(new Error(`OpenTelemetry: ${message}`))
   const ignore = (): void => undefined
-  diag.setLogger({ error: failed, warn: failed, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
+  const logger = { error: failed, warn: failed, info: ignore, debug: ignore, verbose: ignore }
+  // Pushes of metrics and of spans report to the same log.
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }
