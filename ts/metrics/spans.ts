@@ -32,7 +32,12 @@ export function slowSpans(version: string, report: (e: unknown) => void): SlowSp
     },
     async shutdown() {
       ended = true
-      await (await opened)?.shutdown()
+      // A collector that is gone does not keep a node from stopping. What could not be opened is
+      // reported already.
+      await opened?.then(
+        ({ shutdown }) => shutdown().catch(report),
+        () => undefined,
+      )
     },
   }
 }
