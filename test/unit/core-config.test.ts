@@ -76,7 +76,7 @@ function structsOf(source: string): Map<string, [name: string, type: string][]> 
 it('the fields are those of the structs in Rust', () => {
   const home = new URL('../../crates/home/src/', import.meta.url)
   const files = fs.readdirSync(new URL('config/', home)).map((name) => new URL(`config/${name}`, home))
-  const pool = new URL('../../crates/chain/src/pool/mod.rs', import.meta.url)
+  const pool = new URL('../../crates/pool/src/lib.rs', import.meta.url)
   const structs = structsOf([new URL('config.rs', home), ...files, pool].map((file) => fs.readFileSync(file, 'utf8')).join('\n'))
   const paths = (struct: string, before: string): string[] =>
     (structs.get(struct) ?? []).flatMap(([name, type]) => (structs.has(type) ? paths(type, `${before}${name}.`) : [`${before}${name}`]))

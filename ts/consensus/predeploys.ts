@@ -1,6 +1,6 @@
 // Contracts that a chain has from its genesis on: without the code of the first four, no block of
 // Prague is valid. Addresses and code are those of the EIPs, and those of the development chain
-// (crates/chain/src/dev/genesis.rs).
+// (crates/dev-chain/src/genesis.rs).
 
 /** A contract of the genesis. */
 export interface Predeploy {

@@ -14,7 +14,8 @@ use alloy_consensus::{
     proofs::{calculate_receipt_root, calculate_transaction_root},
 };
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256, address, hex, keccak256};
-use hearth_chain::{Chain, ChainOptions, ExportRange, dev::dev_genesis_json, fees};
+use hearth_chain::{Chain, ChainOptions, ExportRange, fees};
+use hearth_dev_chain::dev_genesis_json;
 use hearth_evm::{BlockEnvironment, BlockExecutor, next_excess_blob_gas};
 use hearth_flatkv::Fsync;
 use hearth_primitives::{Block, Header, RootTracker as _, Transaction};

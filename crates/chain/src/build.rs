@@ -134,12 +134,7 @@ impl Chain {
     }
 
     /// As [`Self::header_after`], where the parent's hash is known.
-    pub(crate) fn header_on(
-        &self,
-        parent: &Header,
-        parent_hash: B256,
-        attributes: &BlockAttributes,
-    ) -> Header {
+    pub fn header_on(&self, parent: &Header, parent_hash: B256, attributes: &BlockAttributes) -> Header {
         let spec = &self.spec;
         let timestamp = attributes.timestamp;
         let number = parent.number + 1;
@@ -174,7 +169,7 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Self::draft`].
-    pub(crate) fn draft_empty(&self, header: Header, state: &dyn StateReader) -> Result<Draft, ChainError> {
+    pub fn draft_empty(&self, header: Header, state: &dyn StateReader) -> Result<Draft, ChainError> {
         let env = BlockEnvironment::from_header(&self.spec, &header);
         if let Some(output) = empty_block_output(&self.spec, &env, state)? {
             let withdrawals = header.withdrawals_root.map(|_| Vec::new());

@@ -14,7 +14,7 @@ const KEPT_OF_RUN: usize = 128;
 
 /// A block that was built on the one before it, with its hash and what its execution gave.
 #[derive(Clone, Debug)]
-pub(crate) struct Built {
+pub struct Built {
     /// Its hash.
     pub hash: B256,
     /// The block.
@@ -81,7 +81,7 @@ impl Chain {
     ///
     /// # Errors
     /// Those of [`Chain::commit_built`].
-    pub(crate) fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
+    pub fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
         let Some(first) = run.first() else { return Ok(()) };
         let working = &mut *self.working.lock();
         self.note_head(working);

@@ -2,8 +2,7 @@
 //!
 //! [`Chain`] opens and creates homes, executes, verifies and stores blocks of any branch, and
 //! chooses the head. Further parts: block files and recorded blocks ([`import`]),
-//! [`Chain::export`], the transaction pool ([`pool`]), fees ([`fees`]) and the development chain
-//! ([`dev`]).
+//! [`Chain::export`] and fees ([`fees`]).
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -13,19 +12,18 @@ mod build;
 mod capsules;
 mod chain;
 mod commit;
-pub mod dev;
 mod edits;
 mod error;
 mod export;
 pub mod fees;
 mod follow;
+mod fork;
 mod format;
 mod home;
 pub mod import;
 mod insert;
 mod natives;
 pub mod operate;
-pub mod pool;
 mod reader;
 mod state_options;
 mod watch;
@@ -38,6 +36,7 @@ pub use branch::{
 };
 pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
 pub use chain::{Chain, ChainOptions, genesis_hash};
+pub use commit::Built;
 pub use edits::{AccountEdit, EDITS_MAX, Edits, OverlayState, StateAt};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};
@@ -45,6 +44,7 @@ pub use follow::{
     FollowAnswer, FollowMeta, FollowSource, FollowedBlock, FollowedRules, FollowedState, FollowedTo,
     GivenBlock, MAINNET_GENESIS_HASH, Verified,
 };
+pub use fork::ForkBlock;
 pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};

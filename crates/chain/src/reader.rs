@@ -6,7 +6,7 @@ use hearth_flatkv::{DataDb, ParentView, RowIter, RowRange, StateRoots, StateView
 use hearth_ledger::index::TxPlace;
 use hearth_ledger::posting_index::{Candidates, CandidatesBack, IndexProgress, IndexQuery, RebuiltIndex};
 use hearth_ledger::{FoundLogs, LedgerError, StoredBlock, StoredReceipts, StoredSidecar};
-use hearth_primitives::{BlockHashes, Height, StateError, TraceCapsule};
+use hearth_primitives::{BlockHashes, Height, StateError, TraceCapsule, Transaction};
 use std::sync::Arc;
 
 /// The blocks and states of a chain, for reading.
@@ -30,6 +30,23 @@ impl Chain {
     pub fn set_cache_fraction(&self, part: usize, whole: usize) {
         self.ledger.set_cache_fraction(part, whole);
         self.kv.set_cache_fraction(part, whole);
+    }
+
+    /// The transactions of the canonical blocks above a height with their senders, oldest first.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub fn transactions_above(&self, height: Height) -> Result<Vec<(Transaction, Address)>, ChainError> {
+        let mut all = Vec::new();
+        for number in height + 1..=self.head().height {
+            let Some(block) = self.ledger.canonical_block(number)? else { continue };
+            if block.block.body.transactions.is_empty() {
+                continue;
+            }
+            let Some(senders) = self.ledger.senders(&block.hash)? else { continue };
+            all.extend(block.block.body.transactions.iter().cloned().zip(senders.iter().copied()));
+        }
+        Ok(all)
     }
 
     /// Removes the address index and builds it again of the trace capsules. `None` once `progress`

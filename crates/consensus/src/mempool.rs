@@ -14,8 +14,8 @@ use crate::{
 use alloy_consensus::Transaction as _;
 use bytes::Bytes;
 use hearth_abci::{RequestReapTxs, ResponseInsertTx, ResponseReapTxs, pb};
-use hearth_chain::pool::{PoolError, decode_transaction};
 use hearth_cosmos::{TxError, is_native, sha256};
+use hearth_pool::{PoolError, decode_transaction};
 
 /// A transaction that was rejected.
 struct Rejected {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use bytes::Bytes;
-use hearth_chain::pool::{PoolEntry, PoolWatcher, TransactionPool};
+use hearth_pool::{PoolEntry, PoolWatcher, TransactionPool};
 use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 

@@ -6,13 +6,11 @@ use alloy_eips::eip2718::Encodable2718 as _;
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
 use hearth_abci::pb;
-use hearth_chain::{
-    BlockAttributes, Candidate, TransactionSource, fees,
-    pool::{BestFirst, decode_transaction, strip_sidecar},
-};
+use hearth_chain::{BlockAttributes, Candidate, TransactionSource, fees};
 use hearth_cosmos::{chain_id, is_native};
 use hearth_evm::{BlockEnvironment, TxError, TxOutcome, recover_senders};
 use hearth_ledger::StoredBlock;
+use hearth_pool::{BestFirst, decode_transaction, strip_sidecar};
 use hearth_primitives::{NativeTransaction, Transaction};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -159,7 +157,7 @@ impl App {
 pub(crate) fn decode(tx: &[u8]) -> Result<Transaction, String> {
     let transaction = decode_transaction(tx).map_err(|error| error.to_string())?;
     if transaction.is_eip4844() {
-        return Err(hearth_chain::pool::PoolError::BlobsNotKept.to_string());
+        return Err(hearth_pool::PoolError::BlobsNotKept.to_string());
     }
     Ok(strip_sidecar(transaction))
 }

@@ -6,9 +6,9 @@ use crate::{
     snapshots::{Restoring, SnapshotFolder, SnapshotMaker},
 };
 use hearth_abci::{Address, Server};
-use hearth_chain::pool::PoolWatcher;
 use hearth_home::{ConsensusConfig, Home, JsonWriter, NodeConfig, NodeError, chain_options};
 use hearth_metrics::{ConsensusMetrics, Registry};
+use hearth_pool::PoolWatcher;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use std::sync::Arc;

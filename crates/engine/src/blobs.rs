@@ -3,9 +3,9 @@
 use crate::{build::sidecar_of, engine::Engine, request::EngineRequest};
 use alloy_eips::{eip7594::BlobTransactionSidecarVariant, eip7594::CELLS_PER_EXT_BLOB};
 use alloy_primitives::{B256, map::B256Map};
-use hearth_chain::pool::PoolEntry;
 use hearth_evm::Fork;
 use hearth_home::{EngineError, JsonWriter, NodeError};
+use hearth_pool::PoolEntry;
 use std::sync::Arc;
 
 /// Most blobs of one request: as many as the specification wants taken.

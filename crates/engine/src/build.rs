@@ -2,13 +2,11 @@
 
 use alloy_eips::eip7594::BlobTransactionSidecarVariant;
 use alloy_primitives::{Address, Bytes, U256, map::B256Map};
-use hearth_chain::{
-    AllOf, BlockAttributes, TransactionSource, fees,
-    pool::{BestFirst, TransactionPool},
-};
+use hearth_chain::{AllOf, BlockAttributes, TransactionSource, fees};
 use hearth_evm::{Fork, TxError, TxOutcome};
 use hearth_home::{Home, NodeError, chain_error};
 use hearth_ledger::StoredBlock;
+use hearth_pool::{BestFirst, TransactionPool};
 use hearth_primitives::{Block, PooledTransaction, RootTracker as _, Transaction};
 
 /// Blobs by the hash of their transaction.

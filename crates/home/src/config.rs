@@ -9,7 +9,8 @@ mod littable;
 mod scripts;
 
 use crate::NodeError;
-use hearth_chain::{StateOptions, pool::PoolLimits};
+use hearth_chain::StateOptions;
+use hearth_pool::PoolLimits;
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
 

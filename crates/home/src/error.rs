@@ -2,9 +2,9 @@
 //! layer above.
 
 use alloy_primitives::{B256, Bytes};
-use hearth_chain::pool::PoolError;
 use hearth_evm::{CallError, SimulateError, simulate::revert_reason};
 use hearth_flatkv::Holder;
+use hearth_pool::PoolError;
 use hearth_primitives::{Failure, Height, STORE_FAILED_PUBLIC, SharedError, StateError, is_elsewhere};
 use std::{
     path::{Path, PathBuf},

@@ -8,12 +8,10 @@ use crate::{
     tip_oracle::TipOracle,
 };
 use alloy_primitives::{B256, keccak256};
-use hearth_chain::{
-    Chain, ChainWatcher,
-    dev::{DevChain, DevSigner, IntervalMiner},
-    pool::{PoolKeeper, PoolWatcher, TransactionPool},
-};
+use hearth_chain::{Chain, ChainWatcher};
+use hearth_dev_chain::{DevChain, DevSigner, IntervalMiner};
 use hearth_metrics::{Level, Log, LogEntry, Registry};
+use hearth_pool::{PoolKeeper, PoolWatcher, TransactionPool};
 use hearth_primitives::Height;
 use hearth_tracers::Cancel;
 use parking_lot::Mutex;

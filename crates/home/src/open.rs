@@ -4,10 +4,8 @@ use crate::{
     ForkConfig, FsyncPolicy, HomeStatus, Mode, NodeConfig, NodeError, OriginFetcher, fork::ForkOrigin,
     home::status,
 };
-use hearth_chain::{
-    Chain, ChainError, ChainOptions,
-    dev::{ForkBlock, dev_genesis},
-};
+use hearth_chain::{Chain, ChainError, ChainOptions, ForkBlock};
+use hearth_dev_chain::dev_genesis;
 use hearth_evm::BlockError;
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_ledger::LedgerError;

@@ -9,11 +9,8 @@ mod shared_nodes;
 mod watchdog;
 
 pub use hearth_admin::{Replay, jobs};
-pub use hearth_chain::{
-    dev::{AccountsError, DevAccount, dev_accounts, dev_accounts_of},
-    pool::{PoolError, PoolLimits},
-};
 pub use hearth_cosmos::genesis::staking_account_json;
+pub use hearth_dev_chain::{AccountsError, DevAccount, dev_accounts, dev_accounts_of};
 pub use hearth_home::{
     BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled,
     DevConfig, Fetch, FlatkvConfig, ForkConfig, FsyncPolicy, HomeStatus, LittableConfig, MiningOrder, Mode,
@@ -21,6 +18,7 @@ pub use hearth_home::{
     ScriptsConfig, ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers, init_follower,
 };
 pub use hearth_littable_host as scripts;
+pub use hearth_pool::{PoolError, PoolLimits};
 pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{

@@ -6,7 +6,7 @@ mod tracing;
 use crate::memory::Memory;
 use calls::Calls;
 use hearth_admin::{Inbox, open_with_snapshot};
-use hearth_chain::{Chain, pool::TransactionPool};
+use hearth_chain::Chain;
 use hearth_consensus::{Consensus, Listening};
 use hearth_engine::Engine;
 use hearth_home::{
@@ -15,6 +15,7 @@ use hearth_home::{
     workers::{Limits, WorkerPool},
 };
 use hearth_metrics::{EventLoopMetrics, Level, LogEntry, Registry, WorkerMetrics};
+use hearth_pool::TransactionPool;
 use hearth_rpc::{Request, Rpc};
 use hearth_traces::{BakeService, JsTracers, Threads, Traces};
 use parking_lot::{Mutex, RwLock};

@@ -90,13 +90,32 @@ fn split(bytes: &[u8]) -> Option<(Edits, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{edits::AccountEdit, pool::tests::Accounts};
-    use alloy_primitives::{Address, U256};
+    use crate::edits::AccountEdit;
+    use alloy_primitives::{Address, Bytes, U256};
+    use hearth_primitives::{Account, StateError, StateReader};
+
+    /// A state without accounts.
+    struct NoAccounts;
+
+    impl StateReader for NoAccounts {
+        fn account(&self, _: &Address) -> Result<Option<Account>, StateError> {
+            Ok(None)
+        }
+        fn storage(&self, _: &Address, _: &U256) -> Result<U256, StateError> {
+            Ok(U256::ZERO)
+        }
+        fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+            Err(StateError::MissingCode(*hash))
+        }
+        fn storage_of(&self, _: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+            Ok(Vec::new())
+        }
+    }
 
     fn balance(of: u8, wei: u64) -> Edits {
         let mut edits = Edits::default();
         let edit = AccountEdit { balance: Some(U256::from(wei)), ..AccountEdit::default() };
-        edits.apply(Address::repeat_byte(of), &edit, &Accounts::default()).unwrap()
+        edits.apply(Address::repeat_byte(of), &edit, &NoAccounts).unwrap()
     }
 
     #[test]

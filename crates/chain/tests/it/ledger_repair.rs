@@ -1,15 +1,13 @@
 //! Repair of the ledger's records: in batches, and of receipts that have state roots.
 
-use crate::dev::open;
 use crate::support::options;
 use alloy_consensus::{SignableTransaction as _, TxLegacy, proofs::calculate_transaction_root};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
-use hearth_chain::{
-    Chain,
-    dev::{DevSigner, Steps},
-};
+use hearth_chain::Chain;
+use hearth_dev_chain::{DevChain, DevSigner, MiningOptions, Steps, dev_genesis_json};
 use hearth_evm::{BlockEnvironment, BlockExecutor, next_difficulty, recover_senders};
 use hearth_ledger::StoredReceipts;
+use hearth_pool::{PoolLimits, TransactionPool};
 use hearth_primitives::{Block, Header, Height, RootTracker as _};
 use std::{fs, os::unix::fs::FileExt as _, path::Path, sync::Arc};
 
@@ -31,12 +29,28 @@ fn receipts(chain: &Chain, heights: std::ops::RangeInclusive<Height>) -> Vec<Opt
     heights.map(|height| chain.ledger().receipts(&hash(height)).ok().flatten()).collect()
 }
 
+/// A new home with a development chain.
+fn dev_chain(home: &Path) -> (Arc<Chain>, DevChain) {
+    let chain = Arc::new(Chain::create(home, &dev_genesis_json(30_000_000), &options()).unwrap());
+    let limits = PoolLimits {
+        max_transactions: 10,
+        max_per_account: 10,
+        max_bytes: 1 << 20,
+        max_transaction_bytes: 128 << 10,
+        price_bump_percent: 10,
+        min_tip_wei: 0,
+    };
+    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits));
+    let dev = DevChain::new(chain.clone(), pool, &MiningOptions::default());
+    (chain, dev)
+}
+
 #[test]
 fn every_damaged_record_is_repaired_for_any_batch_size() {
     const BLOCKS: Height = 120;
     const BATCH: usize = 7;
     let home = tempfile::tempdir().unwrap();
-    let (chain, _, dev) = open(home.path());
+    let (chain, dev) = dev_chain(home.path());
     let step = Steps { interval: Some(1), first: true };
     dev.mine_blocks(BLOCKS, step, &|| false).unwrap();
     let before = receipts(&chain, 0..=BLOCKS);

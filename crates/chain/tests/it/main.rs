@@ -5,8 +5,6 @@
 mod blockchain;
 mod cases;
 mod damage;
-mod dev;
-mod empty_runs;
 mod files;
 mod follow;
 mod formats;

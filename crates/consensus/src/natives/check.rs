@@ -2,10 +2,11 @@
 
 use crate::{application::App, exception::ConsensusError};
 use alloy_primitives::U256;
-use hearth_chain::{fees, pool::call_gas};
+use hearth_chain::fees;
 use hearth_cosmos::{TxError, chain_id, decode};
 use hearth_evm::NATIVE_GAS_SHARE;
 use hearth_ledger::StoredBlock;
+use hearth_pool::call_gas;
 use hearth_primitives::{Account, NativeTransaction, StateReader as _};
 
 impl App {

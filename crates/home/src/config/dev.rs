@@ -2,13 +2,11 @@
 
 use crate::NodeError;
 use alloy_primitives::U256;
-use hearth_chain::{
-    dev::{
-        DEV_ACCOUNTS, DEV_ACCOUNTS_MAX, DEV_MNEMONIC, DevAccount, DevFork, GenesisOptions, MiningOptions,
-        TIME_MAX, dev_accounts_of,
-    },
-    pool::Order,
+use hearth_dev_chain::{
+    DEV_ACCOUNTS, DEV_ACCOUNTS_MAX, DEV_MNEMONIC, DevAccount, DevFork, GenesisOptions, MiningOptions,
+    TIME_MAX, dev_accounts_of,
 };
+use hearth_pool::Order;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

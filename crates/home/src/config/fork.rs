@@ -1,7 +1,7 @@
 //! What a fork of another chain needs.
 
 use crate::{NodeError, fork::Fetch};
-use hearth_chain::dev::ForkBlock;
+use hearth_chain::ForkBlock;
 use hearth_evm::RecordedCase;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};

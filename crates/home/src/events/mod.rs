@@ -5,10 +5,8 @@
 mod journal;
 
 use crate::NodeError;
-use hearth_chain::{
-    AddedBlock, BlockNumHash, ChainWatcher,
-    pool::{PoolEntry, PoolWatcher},
-};
+use hearth_chain::{AddedBlock, BlockNumHash, ChainWatcher};
+use hearth_pool::{PoolEntry, PoolWatcher};
 use journal::{Event, Journal};
 use parking_lot::Mutex;
 use std::sync::Arc;

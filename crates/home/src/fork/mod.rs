@@ -12,7 +12,7 @@ mod single_flight;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use answers::KeyQuery;
 use cache::Cache;
-use hearth_chain::dev::ForkBlock;
+use hearth_chain::ForkBlock;
 use hearth_primitives::{Account, BlockHashes, Height, OriginWaits, RemoteState, StateError, StateReader};
 use parking_lot::Mutex;
 use single_flight::SingleFlight;

@@ -2,10 +2,10 @@
 
 use crate::{Home, NodeError, chain_error};
 use alloy_primitives::{Address, B256};
-use hearth_chain::{
-    BlockAttributes, Chain, Draft, OverlaidState, StateAt, dev::DevChain, fees, next_gas_limit, pool::Order,
-};
+use hearth_chain::{BlockAttributes, Chain, Draft, OverlaidState, StateAt, fees, next_gas_limit};
+use hearth_dev_chain::DevChain;
 use hearth_ledger::StoredBlock;
+use hearth_pool::Order;
 use hearth_primitives::{Header, RootTracker as _, StateReader};
 use parking_lot::Mutex;
 use std::{

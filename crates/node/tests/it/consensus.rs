@@ -9,7 +9,7 @@ use alloy_consensus::{TxEip1559, TxEip2930};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, TxKind, U256};
 use hearth_abci::Timestamp;
-use hearth_chain::dev::{GenesisOptions, dev_genesis};
+use hearth_dev_chain::{GenesisOptions, dev_genesis};
 use hearth_primitives::Transaction;
 use serde_json::{Value, json};
 

@@ -12,10 +12,8 @@ use alloy_eips::{
     eip7702::Authorization,
 };
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256, hex};
-use hearth_chain::{
-    Chain, ChainOptions,
-    dev::{GenesisOptions, dev_genesis},
-};
+use hearth_chain::{Chain, ChainOptions};
+use hearth_dev_chain::{GenesisOptions, dev_genesis};
 use hearth_node::{Mode, Node, dev_accounts};
 use hearth_primitives::PooledTransaction;
 use k256::ecdsa::SigningKey;

@@ -8,7 +8,8 @@ use crate::{
 use alloy_consensus::TxEip1559;
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex};
-use hearth_chain::{Chain, ChainOptions, dev::dev_genesis_json};
+use hearth_chain::{Chain, ChainOptions};
+use hearth_dev_chain::dev_genesis_json;
 use hearth_node::{Mode, Node, dev_accounts};
 use serde_json::{Value, json};
 use std::sync::mpsc;

@@ -1,7 +1,8 @@
 //! Requests to a node through its home.
 
 use crate::support::config;
-use hearth_chain::{Chain, ChainOptions, dev::dev_genesis_json};
+use hearth_chain::{Chain, ChainOptions};
+use hearth_dev_chain::dev_genesis_json;
 use hearth_node::{
     Mode, Node,
     jobs::{Job, JobControl, JobError, JobOutput},

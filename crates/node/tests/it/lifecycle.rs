@@ -1,7 +1,7 @@
 //! Opening, closing, refusing.
 
 use crate::support::{answer, ask, config};
-use hearth_chain::dev::dev_genesis_json;
+use hearth_dev_chain::dev_genesis_json;
 use hearth_node::{Mode, Node, NodeError, Request};
 use serde_json::{Value, json};
 use std::sync::mpsc;

@@ -3,10 +3,11 @@
 
 use super::{Answer, send::decode};
 use alloy_primitives::{Address, B256, Bytes};
-use hearth_chain::{BlockAttributes, pool::strip_sidecar};
+use hearth_chain::BlockAttributes;
 use hearth_engine::{Attributes, Contents, Sidecars, build_payload, sidecar_of, write_envelope};
 use hearth_evm::{BlockEnvironment, MAX_EXTRA_DATA, recover_sender};
 use hearth_home::{Home, NodeError};
+use hearth_pool::strip_sidecar;
 use hearth_primitives::{Failure, Header, Transaction};
 
 /// The decoded parameters of `testing_buildBlockV1`.

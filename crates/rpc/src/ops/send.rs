@@ -3,13 +3,11 @@
 use super::{Answer, failed, short};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{B256, U256};
-use hearth_chain::{
-    ChainError,
-    dev::{DevChain, Submitted},
-    pool::{PoolError, decode_transaction},
-};
+use hearth_chain::ChainError;
+use hearth_dev_chain::{DevChain, Submitted};
 use hearth_evm::recover_pooled;
 use hearth_home::{Home, NodeError, chain_error};
+use hearth_pool::{PoolError, decode_transaction};
 use hearth_primitives::PooledTransaction;
 
 pub(super) fn raw_transaction(home: &Home, bytes: &[u8]) -> Answer {

@@ -4,8 +4,8 @@ use super::{Answer, short};
 use crate::json::write_transaction;
 use alloy_consensus::Transaction as _;
 use alloy_primitives::Address;
-use hearth_chain::pool::{AccountQueue, PoolEntry};
 use hearth_home::{Home, JsonWriter};
+use hearth_pool::{AccountQueue, PoolEntry};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Room for a transaction without its input, in bytes.

@@ -9,7 +9,8 @@ use alloy_consensus::{
 use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
 use alloy_primitives::{Address, B256, Signature, TxKind, U64, U256, keccak256};
 use alloy_rlp::Encodable as _;
-use hearth_chain::{dev::placeholder_signature, fees};
+use hearth_chain::fees;
+use hearth_dev_chain::placeholder_signature;
 use hearth_evm::{CallLimits, CallRequest, estimate_gas};
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::Transaction;

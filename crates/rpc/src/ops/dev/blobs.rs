@@ -3,8 +3,8 @@
 use crate::ops::{Answer, null};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::B256;
-use hearth_chain::pool::PoolEntry;
 use hearth_home::{Home, JsonWriter};
+use hearth_pool::PoolEntry;
 use std::sync::Arc;
 
 /// Bytes of a blob in JSON.

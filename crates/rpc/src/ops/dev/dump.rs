@@ -5,10 +5,8 @@ use super::Site;
 use crate::ops::Answer;
 use alloy_primitives::{Address, B256, Bytes, U64, U256, hex};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
-use hearth_chain::{
-    AccountEdit, Chain,
-    dev::{BLOCKS_MAX, Steps},
-};
+use hearth_chain::{AccountEdit, Chain};
+use hearth_dev_chain::{BLOCKS_MAX, Steps};
 use hearth_flatkv::RowRange;
 use hearth_home::NodeError;
 use hearth_metrics::DataDb;

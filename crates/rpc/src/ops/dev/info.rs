@@ -3,8 +3,9 @@
 use super::Site;
 use crate::ops::Answer;
 use alloy_primitives::U256;
-use hearth_chain::{fees, pool::Order};
+use hearth_chain::fees;
 use hearth_home::Home;
+use hearth_pool::Order;
 use serde_json::{Map, Value, json};
 
 fn render(value: &Value) -> Answer {

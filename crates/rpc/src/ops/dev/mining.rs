@@ -7,7 +7,7 @@ use crate::{
 };
 use alloy_consensus::transaction::SignerRecoverable as _;
 use alloy_primitives::{U64, U256, map::HashMap};
-use hearth_chain::dev::{BLOCKS_MAX, BranchTransaction, Steps};
+use hearth_dev_chain::{BLOCKS_MAX, BranchTransaction, Steps};
 use hearth_home::{BlockNumber, JsonWriter, NodeError};
 use hearth_primitives::{Height, StateReader as _};
 use std::ops::RangeInclusive;
@@ -96,7 +96,7 @@ fn branch(
             (Some(raw), None) => {
                 let pooled = send::decode(&raw).map_err(|error| wrong(error.to_string()))?;
                 let sender = pooled.recover_signer().map_err(|error| wrong(error.to_string()))?;
-                (hearth_chain::pool::strip_sidecar(pooled), sender)
+                (hearth_pool::strip_sidecar(pooled), sender)
             }
             (None, Some(mut request)) => {
                 let sender = request.from.unwrap_or_default();

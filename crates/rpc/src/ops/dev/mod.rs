@@ -9,10 +9,8 @@ mod mining;
 use super::{Answer, null, short, wallet};
 use crate::request::DevRequest;
 use alloy_primitives::{Address, U256};
-use hearth_chain::{
-    AccountEdit, ChainError,
-    dev::{ControlError, DevChain, IMPERSONATED_MAX, Mining},
-};
+use hearth_chain::{AccountEdit, ChainError};
+use hearth_dev_chain::{ControlError, DevChain, IMPERSONATED_MAX, Mining};
 use hearth_flatkv::FlatKvError;
 use hearth_home::{Home, NodeError, chain_error};
 use hearth_tracers::Cancel;

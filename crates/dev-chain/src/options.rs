@@ -6,8 +6,8 @@ use super::{
     genesis::DEV_CHAIN_ID,
     producer::Mining,
 };
-use crate::pool::Order;
 use alloy_primitives::U256;
+use hearth_pool::Order;
 use std::time::Duration;
 
 /// Wei in an ether.

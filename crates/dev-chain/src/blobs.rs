@@ -1,11 +1,9 @@
 //! Blobs of mined transactions. Blocks contain only their hashes (EIP-4844), but tools for
 //! development chains read the blobs themselves.
 
-use crate::pool::PoolEntry;
-use alloy_consensus::{Transaction as _, TxEip4844Variant};
-use alloy_eips::{eip4844::Blob, eip7594::BlobTransactionSidecarVariant};
+use alloy_consensus::Transaction as _;
 use alloy_primitives::{B256, map::HashMap};
-use hearth_primitives::PooledTransaction;
+use hearth_pool::PoolEntry;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
@@ -59,16 +57,4 @@ impl MinedBlobs {
 
 fn has_blob(entry: &PoolEntry, versioned_hash: &B256) -> bool {
     entry.transaction.blob_versioned_hashes().is_some_and(|hashes| hashes.contains(versioned_hash))
-}
-
-impl PoolEntry {
-    /// The blobs that came with it, in the order of their versioned hashes.
-    pub fn blobs(&self) -> &[Blob] {
-        let Some(PooledTransaction::Eip4844(signed)) = &self.with_sidecar else { return &[] };
-        let TxEip4844Variant::TxEip4844WithSidecar(with) = signed.tx() else { return &[] };
-        match &with.sidecar {
-            BlobTransactionSidecarVariant::Eip4844(sidecar) => &sidecar.blobs,
-            BlobTransactionSidecarVariant::Eip7594(sidecar) => &sidecar.blobs,
-        }
-    }
 }

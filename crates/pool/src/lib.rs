@@ -1,7 +1,11 @@
 //! The transaction pool: transactions that passed validation against the head and wait for a block.
 //!
 //! They are kept by account in order of nonce; a gap may remain until it is filled. Everything is
-//! bounded by [`PoolLimits`].
+//! bounded by [`PoolLimits`]. [`PoolKeeper`] brings the pool to each new head.
+//!
+//! Must not be in here: block production, JSON-RPC, the disk.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod decode;
 mod delegation;
@@ -17,8 +21,7 @@ pub use decode::{DecodeError, decode_transaction};
 pub use entry::{PoolEntry, strip_sidecar};
 pub use error::PoolError;
 pub use order::{BestFirst, Order};
-pub use returned::PoolKeeper;
-pub(crate) use returned::put_back;
+pub use returned::{PoolKeeper, put_back};
 pub use validate::{MAX_BLOB_TX_BYTES, call_gas, intrinsic_gas};
 
 use alloy_primitives::{Address, B256, U256};
@@ -349,4 +352,4 @@ fn expenditure(queue: &Queue) -> U256 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

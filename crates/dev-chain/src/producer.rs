@@ -5,14 +5,12 @@ use super::{
     blobs::MinedBlobs, clock::Clock, impersonation::Impersonation, next_block::NextBlock,
     options::MiningOptions, snapshots::Snapshots,
 };
-use crate::{
-    AllOf, Chain, ChainError, Edits, StateAt, TransactionSource, fees,
-    pool::{Order, PoolEntry, PoolError, TransactionPool},
-};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256, U256};
+use hearth_chain::{AllOf, Chain, ChainError, Edits, StateAt, TransactionSource, fees};
 use hearth_evm::{TxError, TxOutcome};
 use hearth_flatkv::TrieUpdate;
+use hearth_pool::{Order, PoolEntry, PoolError, TransactionPool};
 use hearth_primitives::{
     Block, BlockOutput, Changeset, Header, Height, PooledTransaction, RootTracker, StateError,
     StateReader as _, Transaction,
@@ -467,7 +465,7 @@ impl TransactionSource for One {
 
 /// Waiting transactions, and those of them that cannot be in a block at all.
 struct PoolSource {
-    best: crate::pool::BestFirst,
+    best: hearth_pool::BestFirst,
     last: Option<B256>,
     refused: Vec<B256>,
 }

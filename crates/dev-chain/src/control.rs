@@ -7,9 +7,9 @@ use super::{
     producer::{DevChain, Mining, edits_of},
     snapshots::{Snapshot, Snapshots},
 };
-use crate::{AccountEdit, ChainError, TransactionSource};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256};
+use hearth_chain::{AccountEdit, ChainError, TransactionSource};
 use hearth_evm::TxError;
 use hearth_primitives::{Header, Height, Transaction};
 use std::{collections::VecDeque, sync::Arc};
@@ -127,7 +127,7 @@ impl DevChain {
     /// Edits the state after the head: all of these accounts, or none.
     ///
     /// # Errors
-    /// As [`crate::Chain::edit`].
+    /// As [`hearth_chain::Chain::edit`].
     pub fn edit(&self, edits: &[(Address, AccountEdit)]) -> Result<(), ChainError> {
         let _no_block_comes_between = self.building.lock();
         self.chain.edit(edits)?;
@@ -304,7 +304,7 @@ impl DevChain {
     }
 
     fn put_back(&self, removed: Vec<(Transaction, Address)>, head: &Header) -> Result<(), ChainError> {
-        crate::pool::put_back(&self.pool, removed, head, &self.chain.state_at(head.number)?);
+        hearth_pool::put_back(&self.pool, removed, head, &self.chain.state_at(head.number)?);
         Ok(())
     }
 }

@@ -1,12 +1,12 @@
 //! The pool against a state in memory.
 
 use super::*;
-use crate::dev::{DEV_CHAIN_ID, dev_accounts};
 use alloy_consensus::{
     SignableTransaction, TxEip1559, TxEip4844, TxEip4844Variant, TxEip4844WithSidecar, TxEip7702, TxLegacy,
 };
 use alloy_eips::eip4844::{BlobTransactionSidecar, Bytes48, builder::SidecarBuilder, builder::SimpleCoder};
 use alloy_primitives::{Bytes, Signature, TxKind, map::HashMap};
+use hearth_dev_chain::{DEV_CHAIN_ID, dev_accounts};
 use hearth_primitives::{Account, Transaction};
 use parking_lot::Mutex;
 
@@ -18,7 +18,7 @@ const ORDER: U256 =
 
 /// Accounts by address; no code, no storage.
 #[derive(Default)]
-pub(crate) struct Accounts(Mutex<HashMap<Address, Account>>);
+struct Accounts(Mutex<HashMap<Address, Account>>);
 
 impl StateReader for Accounts {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
@@ -390,7 +390,7 @@ fn authorization(who: usize, nonce: u64) -> alloy_eips::eip7702::SignedAuthoriza
         address: Address::repeat_byte(9),
         nonce,
     };
-    let signer = crate::dev::DevSigner::new();
+    let signer = hearth_dev_chain::DevSigner::new();
     let signature = signer.sign(&dev_accounts()[who].address, &inner.signature_hash()).expect("its key");
     inner.into_signed(signature)
 }
@@ -439,7 +439,7 @@ fn an_account_has_blobs_waiting_or_none() {
 
 #[test]
 fn best_first_keeps_nonce_order_and_skips_failing_accounts() {
-    use crate::TransactionSource as _;
+    use hearth_chain::TransactionSource as _;
     let mut bench = Bench::new();
     let many = PoolLimits { max_transactions: 10, ..limits() };
     bench.pool = TransactionPool::new(Arc::new(ChainSpec::dev(DEV_CHAIN_ID)), many);

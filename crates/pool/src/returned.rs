@@ -1,9 +1,9 @@
 //! Transactions of blocks that left the chain: they wait again.
 
 use super::TransactionPool;
-use crate::{AddedBlock, BlockNumHash, Chain, ChainError, ChainWatcher};
 use alloy_primitives::Address;
-use hearth_primitives::{Header, Height, PooledTransaction, StateReader, Transaction};
+use hearth_chain::{AddedBlock, BlockNumHash, Chain, ChainError, ChainWatcher};
+use hearth_primitives::{Header, PooledTransaction, StateReader, Transaction};
 use std::{
     sync::{Arc, Weak},
     thread::{Builder, JoinHandle},
@@ -11,7 +11,7 @@ use std::{
 
 /// Puts transactions back if they are valid on this head and state. Those with blobs are lost:
 /// their blobs are not kept.
-pub(crate) fn put_back(
+pub fn put_back(
     pool: &TransactionPool,
     removed: Vec<(Transaction, Address)>,
     head: &Header,
@@ -25,7 +25,7 @@ pub(crate) fn put_back(
 
 /// Updates a pool with a chain whose head moves outside of it: transactions of the new branch are
 /// removed, those that only the old branch had return. A thread does this behind each move, see
-/// [`super::follow`].
+/// [`crate::follow`].
 pub struct PoolKeeper {
     chain: Weak<Chain>,
     pool: Arc<TransactionPool>,
@@ -86,30 +86,12 @@ fn try_follow(chain: &Chain, pool: &TransactionPool, removed: &[BlockNumHash]) -
     let state = chain.state_at(head.number())?;
     pool.revalidate(&head.block.header, &state)?;
     for (_, hash) in removed {
-        let (Some(block), Some(senders)) = (chain.ledger.block(hash)?, chain.ledger.senders(hash)?) else {
+        let (Some(block), Some(senders)) = (chain.reader().block(hash)?, chain.reader().senders(hash)?)
+        else {
             continue;
         };
         let transactions = block.block.body.transactions.iter().cloned();
         put_back(pool, transactions.zip(senders.iter().copied()).collect(), &head.block.header, &state);
     }
     Ok(())
-}
-
-impl Chain {
-    /// The transactions of the canonical blocks above a height with their senders, oldest first.
-    ///
-    /// # Errors
-    /// The ledger's.
-    pub fn transactions_above(&self, height: Height) -> Result<Vec<(Transaction, Address)>, ChainError> {
-        let mut all = Vec::new();
-        for number in height + 1..=self.head().height {
-            let Some(block) = self.ledger.canonical_block(number)? else { continue };
-            if block.block.body.transactions.is_empty() {
-                continue;
-            }
-            let Some(senders) = self.ledger.senders(&block.hash)? else { continue };
-            all.extend(block.block.body.transactions.iter().cloned().zip(senders.iter().copied()));
-        }
-        Ok(all)
-    }
 }

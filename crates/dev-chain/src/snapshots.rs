@@ -1,8 +1,9 @@
 //! Points that a development chain can be taken back to.
 
 use super::next_block::NextBlock;
-use crate::{Edits, pool::PoolEntry};
 use alloy_primitives::B256;
+use hearth_chain::Edits;
+use hearth_pool::PoolEntry;
 use hearth_primitives::Height;
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,14 +1,12 @@
 //! Runs of empty blocks, which are committed together, against the same blocks one by one.
 
-use crate::dev::{limits, open, transfer, who};
+use crate::model::{limits, open, transfer, who};
 use alloy_primitives::U256;
-use hearth_chain::{
-    AccountEdit, Chain, ChainOptions, StateAt,
-    dev::{DevChain, MiningOptions, Steps, dev_genesis_json},
-    pool::TransactionPool,
-};
+use hearth_chain::{AccountEdit, Chain, ChainOptions, StateAt};
+use hearth_dev_chain::{DevChain, MiningOptions, Steps, dev_genesis_json};
 use hearth_evm::{BEACON_ROOTS_ADDRESS, HISTORY_ADDRESS};
 use hearth_flatkv::Fsync;
+use hearth_pool::TransactionPool;
 use hearth_primitives::{Height, StateReader as _};
 use std::{path::Path, sync::Arc};
 

@@ -1,8 +1,8 @@
 //! The order in which a block takes waiting transactions.
 
 use super::{PoolEntry, TransactionPool, contiguous};
-use crate::TransactionSource;
 use alloy_primitives::{Address, B256, map::HashMap};
+use hearth_chain::TransactionSource;
 use hearth_evm::{TxError, TxOutcome};
 use hearth_primitives::{StateError, StateReader, Transaction};
 use std::{

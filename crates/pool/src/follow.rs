@@ -1,7 +1,7 @@
 //! How the pool follows the head: on a thread of its own, so that a move of the head does not take
 //! longer the more transactions wait. Who uses the pool meanwhile waits for that thread.
 
-use crate::BlockNumHash;
+use hearth_chain::BlockNumHash;
 use parking_lot::{Condvar, Mutex};
 use std::{
     mem::take,

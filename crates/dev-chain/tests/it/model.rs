@@ -3,12 +3,12 @@
 
 use alloy_consensus::{SignableTransaction as _, TxLegacy};
 use alloy_primitives::{Address, Bytes, TxKind, U256};
-use hearth_chain::{
-    AccountEdit, Chain, ChainOptions, StateAt,
-    dev::{BranchTransaction, DevChain, MiningOptions, Steps, dev_genesis_json, placeholder_signature},
-    pool::{PoolKeeper, PoolLimits, TransactionPool},
+use hearth_chain::{AccountEdit, Chain, ChainOptions, StateAt};
+use hearth_dev_chain::{
+    BranchTransaction, DevChain, MiningOptions, Steps, dev_genesis_json, placeholder_signature,
 };
 use hearth_flatkv::Fsync;
+use hearth_pool::{PoolKeeper, PoolLimits, TransactionPool};
 use hearth_primitives::{RootTracker as _, StateReader, Transaction};
 use std::{path::Path, sync::Arc};
 
@@ -312,7 +312,7 @@ fn transactions_of_a_branch_that_loses_wait_again() {
     let branch = |home: &Path, from: u8, count: u64| {
         let (chain, _, dev) = open(home);
         for nonce in 0..count {
-            let key = hearth_chain::dev::DevSigner::new();
+            let key = hearth_dev_chain::DevSigner::new();
             let account = *key.accounts().nth(usize::from(from)).unwrap();
             let unsigned = TxLegacy {
                 chain_id: Some(31_337),

@@ -7,8 +7,8 @@ use super::{
     NextBlock,
     producer::{DevChain, Steps, edits_of},
 };
-use crate::{ChainError, StateAt, commit::Built};
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use hearth_chain::{Built, ChainError, StateAt};
 use hearth_flatkv::{TrieSession, TrieUpdate};
 use hearth_primitives::{Account, Changeset, Header, RootTracker as _, StateError, StateReader};
 use parking_lot::RwLock;

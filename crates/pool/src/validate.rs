@@ -2,7 +2,7 @@
 //! sender's account.
 
 use super::{PoolError, PoolLimits, Queue, entry::highest_cost, expenditure};
-use crate::pool::PoolEntry;
+use crate::PoolEntry;
 use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, transaction::SignerRecoverable};
 use alloy_eips::{
     eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,

@@ -1,7 +1,7 @@
 //! One pending transaction, with the values that the pool reads repeatedly.
 
-use alloy_consensus::Transaction as _;
-use alloy_eips::eip2718::Encodable2718;
+use alloy_consensus::{Transaction as _, TxEip4844Variant};
+use alloy_eips::{eip2718::Encodable2718, eip4844::Blob, eip7594::BlobTransactionSidecarVariant};
 use alloy_primitives::{Address, B256, U256};
 use hearth_primitives::{PooledTransaction, Transaction};
 
@@ -43,6 +43,16 @@ impl PoolEntry {
     /// Whether it carries blobs (EIP-4844).
     pub fn has_blobs(&self) -> bool {
         self.with_sidecar.is_some()
+    }
+
+    /// The blobs that came with it, in the order of their versioned hashes.
+    pub fn blobs(&self) -> &[Blob] {
+        let Some(PooledTransaction::Eip4844(signed)) = &self.with_sidecar else { return &[] };
+        let TxEip4844Variant::TxEip4844WithSidecar(with) = signed.tx() else { return &[] };
+        match &with.sidecar {
+            BlobTransactionSidecarVariant::Eip4844(sidecar) => &sidecar.blobs,
+            BlobTransactionSidecarVariant::Eip7594(sidecar) => &sidecar.blobs,
+        }
     }
 
     /// The bytes that were sent (EIP-2718; with the blob sidecar where there is one).

@@ -1,11 +1,14 @@
 //! The development chain: funded accounts, blocks on demand, and operations between blocks.
+//!
+//! Must not be in here: JSON-RPC, settings, stores beside those of the chain.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod accounts;
 mod blobs;
 mod clock;
 mod control;
 mod empty_run;
-mod fork;
 mod genesis;
 mod impersonation;
 mod interval;
@@ -22,7 +25,6 @@ pub use accounts::{
 pub use blobs::{MINED_BLOBS_BYTES_MAX, MinedBlobs};
 pub use clock::{Clock, TIME_MAX, TimeError};
 pub use control::{BranchTransaction, ControlError};
-pub use fork::ForkBlock;
 pub use genesis::{DEV_CHAIN_ID, dev_genesis, dev_genesis_json};
 pub use impersonation::{IMPERSONATED_MAX, Impersonation, placeholder_account, placeholder_signature};
 pub use interval::IntervalMiner;

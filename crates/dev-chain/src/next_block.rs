@@ -1,8 +1,8 @@
 //! What the next block of a development chain is to be like.
 
 use super::clock::Clock;
-use crate::{BlockAttributes, Chain, Edits};
 use alloy_primitives::{Address, B256, U256, keccak256};
+use hearth_chain::{BlockAttributes, Chain, Edits};
 use hearth_primitives::Header;
 
 /// Requested values for future blocks.
