@@ -1,7 +1,9 @@
 // The scrape page in both text formats: Prometheus 0.0.4 and OpenMetrics 1.0.0.
 //
-// The SDK's own serializer supports neither OpenMetrics nor summaries nor a counter without
-// `_total`, so Hearth has its own.
+// The SDK's own serializer supports neither OpenMetrics nor a summary
+// (chain_rpc_request_latency_ms) nor a counter without `_total` (chain_rpc_request_counter,
+// chain_websocket_connect), and takes five times as long, so Hearth has its own. All other metrics
+// are as that serializer writes them (test/unit/metrics-serializer.test.ts).
 import type { DataPoint, MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { type Instrument, sampleName } from '../rpc/instruments.ts'
 import { GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
