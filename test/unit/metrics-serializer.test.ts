@@ -30,7 +30,10 @@ async function bothPages(legacy: boolean): Promise<{ readonly own: string; reado
   return { own, theirs: new PrometheusSerializer('', false, undefined, true, true).serialize(values) }
 }
 
-/** Lines of samples, types and help, in no order: a histogram of the serializer begins with its count. */
+/**
+ * Lines of samples, types and help, in no order: a histogram of the serializer begins with its
+ * count.
+ */
 const lines = (page: string): string[] => page.split('\n').filter((line) => line !== '' && !line.startsWith('# UNIT'))
 
 /** The names of samples of a line, without labels. */
