@@ -325,16 +325,25 @@ class FastConnection {
       this.leave([chunk])
       return
     }
+    const address = options.admission.clientOf({ headers: head.headers, socket: this.socket })
+    // A client's new connections do not hold up those that it has used before.
+    const line = this.used ? address : `${address} first`
     if (!this.used) {
       this.used = true
       this.socket.setTimeout(clocks.idleMs)
     }
-    this.serve(head, chunk)
+    this.answering = true
+    options.turns.run(line, () => {
+      this.answering = false
+      if (this.socket.destroyed) return options.admission.httpBytes.release(chunk.length - head.bodyAt)
+      this.serve(head, chunk, address)
+      // What came while the request waited for its turn.
+      if (!this.answering && this.waiting.length > 0) this.answered()
+    })
   }
 
-  private serve(head: Head, chunk: Buffer): void {
+  private serve(head: Head, chunk: Buffer, address: string): void {
     const { admission, dispatch } = this.path.options
-    const address = admission.clientOf({ headers: head.headers, socket: this.socket })
     this.address = address
     const client = new RequestContext('http', address, this.admit, head)
     try {
@@ -378,6 +387,9 @@ class FastConnection {
     let isHandedOver = false
     try {
       const reply = await coming
+      // Answers that come at once do not hold up what the client sends meanwhile.
+      const turn = path.options.turns.room(`${client.address} answers`)
+      if (turn !== undefined) await turn
       if (socket.destroyed) return cancel(reply)
       const { body, headers } = reply
       const piece = this.piece(reply, head)

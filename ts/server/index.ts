@@ -19,6 +19,7 @@ import type { ArtifactService } from './pages/artifacts.ts'
 import type { Pages } from './pages/index.ts'
 import type { StatusSource } from './pages/status.ts'
 import type { Readiness } from './readiness.ts'
+import { Turns } from './turns.ts'
 import { createWebSocketEndpoint, type WebSocketEndpoint, type WebSocketOptions } from './websocket.ts'
 
 export { AuthFileError, asksForTokens, authFileProblems, newRunToken } from './admission/auth.ts'
@@ -80,6 +81,7 @@ class Listeners {
   private readonly endpoints: WebSocketEndpoint[] = []
   private readonly fastPaths = new Map<http.Server, FastPath>()
   private readonly drain = new Drain()
+  private readonly turns = new Turns()
   private pages: Pages | undefined
   /** Ports by listener, once it is open. */
   private readonly ports = new Map<'http' | 'debug', number>()
@@ -103,6 +105,7 @@ class Listeners {
       requestLimits: { requests: settings['evm.batch_request_limit'], values: settings['evm.max_request_values'] },
       compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
       drain: this.drain,
+      turns: this.turns,
       bodyIdle: new IdleClock(settings['evm.body_read_idle_timeout']),
       writeMs: settings['evm.write_timeout'],
       stallMs: settings['evm.trace_stall_timeout'],

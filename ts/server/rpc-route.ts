@@ -23,6 +23,7 @@ import type { AppEnv, Step } from './middleware.ts'
 import { refuse, refuseBody } from './refuse.ts'
 import { RequestContext } from './request-context.ts'
 import { type Compression, sendReply } from './respond.ts'
+import type { Turns } from './turns.ts'
 
 /** What the route of JSON-RPC needs to know. */
 export interface RpcOptions {
@@ -34,6 +35,8 @@ export interface RpcOptions {
   /** Reads what is left of such a body. */
   readonly drain: Drain
   readonly compression: Compression
+  /** Gives each request its turn. */
+  readonly turns: Turns
   /** Refuses clients that send nothing of their body for too long. */
   readonly bodyIdle: IdleClock
   /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
@@ -150,7 +153,9 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
   const forget = readBody(request, limits, (body) => {
     if (typeof body !== 'string') return refuseBody(request, response, writeMs, body)
     if (!request.complete) options.drain.add(request)
-    answerTo(body)
+    options.turns.run(address, () => {
+      if (!response.destroyed) answerTo(body)
+    })
   })
   response.on('close', () => {
     forget()

@@ -11,6 +11,7 @@ import type { FetchOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
 import { readJson } from '../../core/results.ts'
 import type { CosmosListeners } from '../../cosmos/index.ts'
+import { LineBudget } from '../../log/bounded.ts'
 import { type Log, type LogOptions, levelOf, openLog } from '../../log/index.ts'
 import { explorerArtifacts, explorerSource } from '../../node/explorer.ts'
 import { batchLimits, isUnderCometbft, nodeConfig, rpcContext } from '../../node/node-config.ts'
@@ -146,10 +147,12 @@ function watchRequests(
 ): Watch {
   const threshold = settings['evm.slow_request_threshold'] || Number.POSITIVE_INFINITY
   const rpc = log.component('rpc')
+  const lines = new LineBudget((count) => rpc.warn('slow requests without a line of their own', { count }))
   const slow: Watch['slow'] = (request) => {
+    spans?.record(request)
+    if (!lines.take()) return
     const { method, connection, client, ms, bytes, success } = request
     rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success })
-    spans?.record(request)
   }
   if (each === undefined) return { overMs: threshold, begun, slow }
   return {

@@ -69,7 +69,7 @@ export const OPERATIONS = {
     default: SECOND,
     devDefault: 0,
     unit: 'ms',
-    doc: 'Requests that take longer are logged with method, connection, client, duration and size of the response; off logs none.',
+    doc: 'Requests that take longer are logged with method, connection, client, duration and size of the response, at most 20 in a second, and how many more there were; off logs none.',
   }),
   'evm.slow_request_traces': setting({
     kind: boolean,

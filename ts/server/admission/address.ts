@@ -88,8 +88,13 @@ export class ClientAddresses {
    * gone.
    */
   ofConnection(socket: Pick<Socket, 'remoteAddress'>): string | undefined {
+    const known = this.known.get(socket)
+    if (known !== undefined) return known
     const peer = parse(socket.remoteAddress ?? '')
-    return peer === undefined || this.isTrusted(peer) ? undefined : key(peer)
+    if (peer === undefined || this.isTrusted(peer)) return undefined
+    const client = key(peer)
+    this.known.set(socket, client)
+    return client
   }
 
   private isTrusted(address: Address): boolean {
