@@ -48,11 +48,20 @@ export const middleware =
 /** Why a request under another name than the node's is refused. */
 export const INVALID_HOST = 'invalid host specified (evm.allowed_hosts)'
 
-/** Lets requests pass that came under a name of the node; `refusal` answers others. */
-export const hosts =
-  (allowed: readonly string[], refusal: (c: Context<AppEnv>) => Response): Step =>
-  (c, next) =>
-    isAllowedHost(allowed, givenHost(c.env.incoming)) ? next() : refusal(c)
+/**
+ * Lets requests pass that came under a name of the node; `refusal` answers others. Most requests
+ * have the header of the one before, which is not parsed again.
+ */
+export const hosts = (allowed: readonly string[], refusal: (c: Context<AppEnv>) => Response): Step => {
+  let passed: string | undefined
+  return (c, next) => {
+    const host = givenHost(c.env.incoming)
+    if (host !== undefined && host === passed) return next()
+    if (!isAllowedHost(allowed, host)) return refusal(c)
+    passed = host
+    return next()
+  }
+}
 
 /** Discards, within a bound, what of a body no route has read. */
 export const discarding: MiddlewareHandler<AppEnv> = async (c, next) => {
