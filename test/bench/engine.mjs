@@ -43,7 +43,7 @@ const agent = new http.Agent({ keepAlive: true })
 const base64 = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 /** A client of the Engine API: the result of a call, and the milliseconds that it took. */
-function engineClient(url, secret) {
+export function engineClient(url, secret) {
   const token = () => {
     const text = `${base64({ alg: 'HS256', typ: 'JWT' })}.${base64({ iat: Math.floor(Date.now() / 1000) })}`
     return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
@@ -64,7 +64,7 @@ function engineClient(url, secret) {
 }
 
 /** A folder with a secret. */
-function place(name) {
+export function place(name) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), `hearth-bench-engine-${name}-`))
   const [secret, jwt] = [randomBytes(32), path.join(dir, 'jwt.hex')]
   fs.writeFileSync(jwt, secret.toString('hex'), { mode: 0o600 })
@@ -97,12 +97,12 @@ const discard = async (node) => {
   fs.rmSync(node.dir, { recursive: true, force: true })
 }
 
-const move = (hash) => ({ headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO })
+export const move = (hash) => ({ headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO })
 
 /**
  * The blocks of the chain as parameters of engine_newPayloadV4, read from a node that imported it.
  */
-async function payloadsOf(chain, genesis) {
+export async function payloadsOf(chain, genesis) {
   const node = await ours(genesis, chain)
   try {
     const { result: bodies } = await node.engine('engine_getPayloadBodiesByRangeV1', '0x1', `0x${chain.blocks.toString(16)}`)

@@ -19,8 +19,8 @@ function post(url, method, params, encoding) {
 }
 
 /**
- * The size of the answer on the wire, and the milliseconds until its last byte; `take` gets every
- * chunk.
+ * The size of the answer on the wire, its headers, and the milliseconds until its last byte;
+ * `take` gets every chunk.
  *
  * @param {string} url
  * @param {string} method
@@ -43,7 +43,7 @@ export async function ask(url, method, params, { encoding = 'identity', take } =
     response.once('end', resolve).once('error', reject)
   })
   if (error) throw error
-  return { ms: Number(process.hrtime.bigint() - began) / 1e6, bytes }
+  return { ms: Number(process.hrtime.bigint() - began) / 1e6, bytes, headers: response.headers }
 }
 
 /** The parsed result; throws where it is an error. */

@@ -88,6 +88,20 @@ export const RECORDS = [
     peer: 'geth',
     ratio: 'computed',
   },
+  {
+    in: 'follow',
+    name: 'follower of go-ethereum: callTracer of a block, 200 to 1,400 transactions (ms)',
+    row: 'callTracer of a block through a follower, from its capsule; go-ethereum’s own (ms)',
+    at: [1, 2, 3],
+    peer: 'geth',
+  },
+  {
+    in: 'follow',
+    name: 'the same, baked (ms)',
+    row: 'the same, baked, from memory (ms)',
+    at: [1, 2, 3],
+    peer: 'geth',
+  },
   { in: 'rpc', name: 'eth_call (requests/s)', row: 'eth_call', at: [1, 3, 5], peer: 'geth' },
   {
     in: 'rpc',
