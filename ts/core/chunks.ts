@@ -58,6 +58,9 @@ export function release(chunk: Uint8Array): void {
 export const textOf = (bytes: Uint8Array, encoding: BufferEncoding = 'utf8'): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding)
 
+/** The JSON value of bytes, as the type that the caller knows it to have. */
+export const jsonOf = <T>(bytes: Uint8Array): T => JSON.parse(textOf(bytes)) as T
+
 /** All of a stream. */
 async function collect(stream: ByteStream): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []

@@ -1,6 +1,7 @@
 // The littable stores of scripts over the native module. Keys and values cross as bytes, a batch of
 // an iterator in one piece.
 import * as native from '../../native/index.js'
+import { jsonOf } from './chunks.ts'
 import type {
   IterateOptions,
   LittableGroup,
@@ -240,7 +241,7 @@ class NativeStore implements LittableStore {
   }
 
   async tableNames(): Promise<string[]> {
-    return JSON.parse(Buffer.from(unwrap(await this.store.tableNames())).toString()) as string[]
+    return jsonOf<string[]>(unwrap(await this.store.tableNames()))
   }
 
   async dropTable(name: string): Promise<void> {

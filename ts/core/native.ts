@@ -3,7 +3,7 @@
 import * as native from '../../native/index.js'
 import type { BakeReport, BakeWork } from './bake.ts'
 import { type Body, lengthOf, type WholeBody } from './body.ts'
-import { allocate, allocateWhole, CHUNK_BYTES_MAX, openChunks, release, WHOLE_BYTES_MAX } from './chunks.ts'
+import { allocate, allocateWhole, CHUNK_BYTES_MAX, jsonOf, openChunks, release, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { CoreError, coreErrorFrom } from './error.ts'
@@ -47,8 +47,6 @@ function unwrap(answer: Uint8Array): Uint8Array {
   if (answer[0] !== OK) throw coreErrorFrom(body)
   return body
 }
-
-const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
 
 /** Finds an answer that is ready; undefined if there is none. */
 type FindReady = (options: OpenOptions) => ReadyTrace | undefined
@@ -196,7 +194,7 @@ class NativeFollow implements FollowPort {
   }
 
   async block(meta: FollowMeta, block: Buffer, witness: Buffer | undefined, extra: Buffer | undefined): Promise<FollowAnswer> {
-    return decode<FollowAnswer>(unwrap(await this.node.followBlock(JSON.stringify(meta), block, witness, extra)))
+    return jsonOf<FollowAnswer>(unwrap(await this.node.followBlock(JSON.stringify(meta), block, witness, extra)))
   }
 
   state(): FollowState {
@@ -353,7 +351,7 @@ export interface MadeFollower {
  * already. Rejects with `CoreError`.
  */
 export const initFollower = async (options: NewFollower): Promise<MadeFollower> =>
-  decode<MadeFollower>(unwrap(await native.initFollower(JSON.stringify(options))))
+  jsonOf<MadeFollower>(unwrap(await native.initFollower(JSON.stringify(options))))
 
 /** Starts offline work on a home: making it, import, export. */
 export const startJob = (job: Job): RunningJob => runJob<JobResult>(job)
@@ -384,7 +382,7 @@ function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))
   return {
     progress: () => JSON.parse(running.progress()) as JobProgress,
-    wait: async () => decode<Result>(unwrap(await running.wait())),
+    wait: async () => jsonOf<Result>(unwrap(await running.wait())),
     cancel: () => running.cancel(),
   }
 }

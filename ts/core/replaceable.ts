@@ -1,5 +1,6 @@
 // A core that another one can replace while requests continue: its users call the new one from then
 // on.
+import { jsonOf } from './chunks.ts'
 import { CoreDecorator } from './decorator.ts'
 import { CoreError } from './error.ts'
 import type { Core, CoreCaller, Operations } from './port.ts'
@@ -10,8 +11,6 @@ interface Page {
   readonly missed: number
   readonly events: readonly unknown[]
 }
-
-const pageOf = (bytes: Uint8Array): Page => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as Page
 
 const encoder = new TextEncoder()
 
@@ -37,7 +36,7 @@ export function replaceable(core: Core, whole: Whole): { readonly core: Core; re
 /** The former core. Its unread events are not reported any more. */
 async function replace(place: Place, next: Core): Promise<Core> {
   const last = place.core
-  const { next: events } = pageOf(await last.events(Number.MAX_SAFE_INTEGER, false))
+  const { next: events } = jsonOf<Page>(await last.events(Number.MAX_SAFE_INTEGER, false))
   place.eventsBefore += events
   place.core = next
   return last
@@ -116,7 +115,7 @@ class ReplaceableCore extends CoreDecorator {
       return encoder.encode(JSON.stringify({ next: this.place.eventsBefore, missed: 0, events: [] }))
     }
     if (eventsBefore === 0) return page
-    const { next, missed, events } = pageOf(page)
+    const { next, missed, events } = jsonOf<Page>(page)
     return encoder.encode(JSON.stringify({ next: next + eventsBefore, missed, events }))
   }
 }

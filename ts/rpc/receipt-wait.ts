@@ -1,5 +1,6 @@
 // Sending, and waiting for the block (EIP-7966).
 
+import { jsonOf } from '../core/chunks.ts'
 import type { Core, Hex } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
 import { syncTimeout } from './errors.ts'
@@ -11,12 +12,10 @@ const WAIT_MS = 20_000
 /** Longest wait (go-ethereum's default), in milliseconds. */
 const WAIT_MS_MAX = 60_000
 
-const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
-
 /** The receipt; undefined where there is none yet. */
 async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
   const bytes = await readBytes(core, 'getTransactionReceipt', { hash })
-  return bytes.length === 4 && parse(bytes) === null ? undefined : bytes
+  return bytes.length === 4 && jsonOf(bytes) === null ? undefined : bytes
 }
 
 /** Time of the wait for a receipt with a client's `timeout`, in milliseconds. */
@@ -35,7 +34,7 @@ export async function sendAndWait(
   let wake: () => void = () => undefined
   const stop = await follower.listen({ kind: 'blocks' }, { push: () => wake(), lost: () => wake() })
   try {
-    const hash = parse(await send()) as Hex
+    const hash = jsonOf(await send()) as Hex
     for (;;) {
       const left = until - Date.now()
       const changed = new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 // The node as an EIP-1193 provider: every JSON-RPC method that it serves, without a socket, and
 // subscriptions as events.
 import { randomBytes } from 'node:crypto'
-import { streamText } from '../core/chunks.ts'
+import { jsonOf, streamText } from '../core/chunks.ts'
 import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type OwnWork, ownMethod } from '../rpc/own-methods.ts'
@@ -51,8 +51,6 @@ export interface Provider {
 const SUBSCRIPTIONS_MAX = 1000
 const ID_BYTES = 16
 
-const parsed = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
-
 /** The subscriptions of one provider. */
 class Subscriptions implements Subscriber {
   private readonly running = new Map<string, () => void>()
@@ -93,7 +91,7 @@ class Subscriptions implements Subscriber {
   async follow(namespace: string, source: Source): Promise<string> {
     const id = this.register(() => undefined)
     const push = (result: Uint8Array): void => {
-      setImmediate(() => this.message(namespace, id, parsed(result)))
+      setImmediate(() => this.message(namespace, id, jsonOf(result)))
     }
     try {
       const stop = await source({ push, lost: (events) => this.report(new Error(`${events} events were missed and cannot be delivered`)) })

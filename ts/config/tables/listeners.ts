@@ -4,6 +4,7 @@ import { bytes, duration } from '../units.ts'
 import {
   DAY,
   DEFAULT_NAMESPACES,
+  DEV_NAMESPACES,
   GIB,
   HOUR,
   host,
@@ -53,7 +54,7 @@ export const LISTENERS = {
   'evm.namespaces': setting({
     kind: namespaceList(),
     default: DEFAULT_NAMESPACES as readonly string[],
-    doc: 'Namespaces that are served. A method of another namespace does not exist. hearth dev also serves those of development chains (anvil, evm, hardhat, personal, tenderly, trace), hearth start never does.',
+    doc: `Namespaces that are served. A method of another namespace does not exist. hearth dev also serves those of development chains (${DEV_NAMESPACES.join(', ')}), hearth start never does.`,
   }),
   'evm.deny_list': setting({
     kind: methods,

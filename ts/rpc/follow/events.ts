@@ -1,4 +1,5 @@
 // The events of chain and pool that the core reports.
+import { jsonOf } from '../../core/chunks.ts'
 import type { Core, Hex } from '../../core/port.ts'
 
 /**
@@ -18,7 +19,7 @@ export interface EventPage {
 
 /** What came after the first `after` events; where nothing did yet, waits if `wait` is set. */
 export const eventsAfter = async (core: Core, after: number, wait: boolean): Promise<EventPage> =>
-  JSON.parse(Buffer.from(await core.events(after, wait)).toString()) as EventPage
+  jsonOf<EventPage>(await core.events(after, wait))
 
 /** How many events there have been. */
 export const eventCount = async (core: Core): Promise<number> => (await eventsAfter(core, Number.MAX_SAFE_INTEGER, false)).next
