@@ -5,10 +5,10 @@ import http from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import { CROWDS } from './crowds.mjs'
 import { MIB } from './node.mjs'
-
-const ATTACKER = '127.0.0.2'
-const ANSWER_MS_MAX = 60_000
+import { OWN_PROCESSES } from './processes.mjs'
+import { ANSWER_MS_MAX, ATTACKER, asking, LOOPS, looping, otherTrace, post } from './requests.mjs'
 
 /** Text of so many bytes: a head, one unit over and over, a tail. */
 function filled(head, unit, tail, bytes) {
@@ -36,22 +36,6 @@ const BODIES = {
   'escapes in a string': [(n) => filled(`${request('eth_call')}"`, '\\"', '"]}', n), 'invalid argument'],
   'Cyrillic in a string': [(n) => filled(`${request('eth_call')}"`, 'я', '"]}', n), 'invalid argument'],
   'hex in a string': [(n) => filled(DATA, 'ab', '"},"latest"]}', n), 'max initcode size exceeded'],
-}
-
-/** Sends a body; resolves to status and text. */
-function post(url, body, headers = {}, localAddress = ATTACKER) {
-  return new Promise((resolve) => {
-    const options = { method: 'POST', agent: false, localAddress, headers: { 'content-type': 'application/json', ...headers } }
-    const sent = http.request(url, options, (response) => {
-      let text = ''
-      response.on('data', (data) => {
-        if (text.length < 1000) text += data
-      })
-      response.on('end', () => resolve(`${response.statusCode} ${text}`))
-    })
-    sent.setTimeout(ANSWER_MS_MAX, () => sent.destroy(new Error('no answer')))
-    sent.on('error', (e) => resolve(`failed: ${e.message}`)).end(body)
-  })
 }
 
 /** Sends a message; resolves to the answer, or how the connection ended. */
@@ -128,17 +112,6 @@ async function neverRead(node, count, waitMs) {
   return left
 }
 
-/** A contract that loops until its gas is used up, in the overrides of a trace. */
-const LOOPS = '0x00000000000000000000000000000000000d00d5'
-const looping = { [LOOPS]: { code: '0x5b600150600056' } }
-const asking = (method, params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-
-/** What a trace of another address is answered with. */
-const otherTrace = async (url) => {
-  const body = asking('debug_traceCall', [{ to: LOOPS }, 'latest', { tracer: 'callTracer' }])
-  return `another client: ${await post(url, body, {}, '127.0.0.4')}`
-}
-
 /**
  * Requests endless traces whose answers are never read; returns the answer to another address's
  * trace meanwhile.
@@ -160,10 +133,21 @@ async function unreadTraces({ url }, count) {
   return `open: ${open}, ${answer}`
 }
 
-/** All attacks: settings of the node, what is done, and the bounds that must hold. */
+/** What bodies cost before there were limits ahead of the work, where that was measured. */
+const BEFORE_HTTP = { 'batch of numbers': '20.2 s, +2.8 GB', 'opening brackets': '0.8 s' }
+const BEFORE_WEBSOCKET = { 'batch of numbers': 'process dead after 150 s (16 MB)' }
+
+/**
+ * All attacks: settings of the node, what is done, the bounds that must hold, and what was measured
+ * before there was a defence.
+ *
+ * @type {Record<string, any>[]}
+ */
 export const ATTACKS = [
+  { name: 'nothing', run: () => sleep(2000).then(() => 'done'), outcome: 'done' },
   ...Object.entries(BODIES).map(([name, [make, answer]]) => ({
     name: `5 MiB over HTTP: ${name}`,
+    before: BEFORE_HTTP[name],
     run: ({ url }) => post(url, make(5 * MIB)),
     outcome: answer,
     threadMs: 50,
@@ -171,6 +155,7 @@ export const ATTACKS = [
   })),
   ...['batch of numbers', 'opening brackets', 'white space', 'Cyrillic in a string'].map((name) => ({
     name: `32 MiB over WebSocket: ${name}`,
+    before: BEFORE_WEBSOCKET[name],
     settings: ['--evm.ws_max_payload_bytes=32MiB'],
     run: ({ ws }) => say(ws, BODIES[name][0](32 * MIB - 1024)),
     outcome: BODIES[name][1],
@@ -204,6 +189,7 @@ export const ATTACKS = [
   },
   {
     name: '700,000 empty frames, then gone',
+    before: 'no answer for 7 minutes',
     run: async ({ ws }) => {
       const socket = await rawSocket(ws)
       socket.pause()
@@ -220,12 +206,14 @@ export const ATTACKS = [
   },
   {
     name: '20 clients that never read 8 MB',
+    before: 'never cut off; +481 MB for 40',
     settings: ['--evm.write_timeout=3s', '--evm.simulation_gas_limit=60000000'],
     run: async (node) => `open: ${await neverRead(node, 20, 40_000)} of 20`,
     outcome: 'open: 0 of 20',
   },
   {
     name: '30 unfinished messages of 8 MiB',
+    before: 'all kept; +1719 MB for 60 of 31 MiB',
     settings: [
       '--evm.ws_max_payload_bytes=32MiB',
       '--evm.max_concurrent_request_bytes=64MiB',
@@ -249,6 +237,7 @@ export const ATTACKS = [
   },
   {
     name: '1,100 silent connections of one address',
+    before: 'others reset for 30 s',
     settings: ['--evm.max_open_connections=1100'],
     run: async ({ url }) => {
       const { hostname, port } = new URL(url)
@@ -271,6 +260,7 @@ export const ATTACKS = [
   },
   {
     name: 'all subscriptions to new heads by one address',
+    before: 'others refused',
     settings: ['--evm.max_subscriptions_new_head=1000'],
     run: async ({ ws }) => {
       const subscribe = (localAddress, count) =>
@@ -296,6 +286,7 @@ export const ATTACKS = [
   },
   {
     name: '12 traces without end that nobody reads',
+    before: 'others wait 28.7 s for one such trace',
     settings: ['--evm.simulation_gas_limit=1000000000000', '--evm.trace_stall_timeout=5m'],
     run: (node) => unreadTraces(node, 12),
     outcome: 'open: 12, another client: 200 {"jsonrpc":"2.0","id":1,"result":{"type":"CALL"',
@@ -303,6 +294,7 @@ export const ATTACKS = [
   },
   {
     name: '10,000 endless calls in one debug_traceCallMany',
+    before: 'others refused after 30 s',
     run: async ({ url }) => {
       const transactions = Array(50).fill({ to: LOOPS, gas: '0x2faf080' })
       const bundles = Array(200).fill({ transactions })
@@ -315,6 +307,7 @@ export const ATTACKS = [
   },
   {
     name: 'a page of another origin',
+    before: 'let in',
     run: ({ ws }) =>
       new Promise((resolve) => {
         const socket = new WebSocket(ws, { origin: 'https://evil.example' })
@@ -322,4 +315,6 @@ export const ATTACKS = [
       }),
     outcome: 'Unexpected server response: 403',
   },
+  ...CROWDS,
+  ...OWN_PROCESSES,
 ]

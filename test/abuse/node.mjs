@@ -10,10 +10,25 @@ import { Worker } from 'node:worker_threads'
 const READY_MS_MAX = 60_000
 const MIB = 1024 * 1024
 
-/** Starts a command of the program and waits until it is ready. */
-function start(program, args) {
+/**
+ * A command that runs. `ready` resolves to its addresses of HTTP, WebSocket and metrics.
+ *
+ * @typedef {{
+ *   child: import('node:child_process').ChildProcessByStdio<
+ *     null, import('node:stream').Readable, import('node:stream').Readable>,
+ *   ended: Promise<number | string>,
+ *   ready: Promise<[http: string, ws: string, metrics: string]>,
+ * }} Started
+ */
+
+/**
+ * Starts a command of the program.
+ *
+ * @returns {Started}
+ */
+export function start(program, args, env = process.env) {
   const ports = ['--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0']
-  const child = spawn(process.execPath, [program, ...args, ...ports], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program, ...args, ...ports], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let log = ''
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
   const ready = new Promise((resolve, reject) => {
@@ -23,7 +38,8 @@ function start(program, args) {
       const found = /ready.*(http:\/\/\S+?)[ ,].*(ws:\/\/[^\s,]+)/.exec(log)
       if (found === null) return
       clearTimeout(timer)
-      resolve([found[1], found[2]])
+      const metrics = /http:\/\/[^\s",]+\/metrics/.exec(log)?.[0] ?? ''
+      resolve([found[1], found[2], metrics])
     }
     child.stdout.on('data', take)
     child.stderr.on('data', take)
@@ -47,11 +63,21 @@ const statusOf = (pid, field) => {
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0) / 1024
 }
 
+/** The highest memory of a process so far, in MiB; 0 once it is gone. */
+export function peakMiBOf(pid) {
+  try {
+    return statusOf(pid, 'VmHWM')
+  } catch {
+    return 0
+  }
+}
+
 /** A node on a home, with the other client. */
 export class Attacked {
-  constructor(child, ended, url, ws, neighbour) {
+  constructor(child, ended, [url, ws, metrics], neighbour) {
     this.url = url
     this.ws = ws
+    this.metrics = metrics
     this.ended = ended
     this.child = child
     this.neighbour = neighbour
@@ -60,11 +86,11 @@ export class Attacked {
   /** `settings` as flags. */
   static async open(program, home, settings) {
     const { child, ended, ready } = start(program, ['start', '--home', home, ...settings])
-    const [url, ws] = await ready
-    const neighbour = new Worker(new URL('./neighbour.mjs', import.meta.url), { workerData: url })
+    const urls = await ready
+    const neighbour = new Worker(new URL('./neighbour.mjs', import.meta.url), { workerData: urls[0] })
     // The first requests compile what serves them.
     await sleep(1500)
-    return new Attacked(child, ended, url, ws, neighbour)
+    return new Attacked(child, ended, urls, neighbour)
   }
 
   get pid() {

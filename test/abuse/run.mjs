@@ -22,12 +22,35 @@ const TIME_SLACK = 4
  */
 const MEMORY_SLACK_MIB = 64
 
+/** Time for which another client measures at least: a percentile of few requests means little. */
+const WINDOW_MS_MIN = 1000
+
 const argument = (name) => {
   const at = process.argv.indexOf(name)
   return at < 0 ? undefined : process.argv[at + 1]
 }
 const program = path.resolve(argument('--program') ?? path.join(ROOT, 'dist/cli/main.js'))
 const only = argument('--only')
+
+/** What of an attack's outcome does not hold. */
+function problemsOf({ outcome, threadMs, memoryMiB }, { said, took, grew }) {
+  const problems = []
+  if (!said.includes(outcome)) problems.push(`outcome is not "${outcome}"`)
+  if (threadMs !== undefined && !(took <= threadMs * TIME_SLACK)) problems.push(`the main thread worked for ${took.toFixed(0)} ms`)
+  if (memoryMiB !== undefined && !(grew <= memoryMiB + MEMORY_SLACK_MIB)) problems.push(`memory grew by ${grew.toFixed(0)} MiB`)
+  return problems
+}
+
+/** A number with its unit; nothing was measured where it is absent. */
+const inUnit = (value, digits, unit) => (Number.isFinite(value) ? `${value.toFixed(digits)} ${unit}` : '-')
+
+const shown = (said) => said.replace(/\s+/g, ' ').slice(0, 90)
+
+/** Runs an attack that starts its own processes; gives its row. */
+async function ownAttack(home, given) {
+  const { said, grew } = await given.own(program, home)
+  return { name: given.name, said: shown(said), grew, problems: problemsOf(given, { said, took: undefined, grew }) }
+}
 
 /**
  * Runs one attack on a node; gives its row.
@@ -36,26 +59,25 @@ const only = argument('--only')
  * @param {Record<string, any>} given
  */
 async function attack(home, given) {
-  const { name, settings = [], run, outcome, threadMs, memoryMiB } = given
+  const { name, settings = [], run } = given
   const node = await Attacked.open(program, home, settings)
   try {
     node.resetPeak()
     const before = node.memoryMiB()
     await node.measured()
     const worked = node.threadMs()
+    const began = performance.now()
     const said = await run(node)
     await sleep(100)
-    const { times, failures } = await node.measured()
     const took = node.isAlive ? node.threadMs() - worked : Number.NaN
     const grew = node.isAlive ? node.peakMiB() - before : Number.NaN
-    const problems = []
+    await sleep(WINDOW_MS_MIN - (performance.now() - began))
+    const { times, failures } = await node.measured()
+    const problems = problemsOf(given, { said, took, grew })
     if (!node.isAlive) problems.push('the process is gone')
-    if (!said.includes(outcome)) problems.push(`outcome is not "${outcome}"`)
     if (failures > 0) problems.push(`${failures} requests of another client failed`)
-    if (threadMs !== undefined && !(took <= threadMs * TIME_SLACK)) problems.push(`the main thread worked for ${took.toFixed(0)} ms`)
-    if (memoryMiB !== undefined && !(grew <= memoryMiB + MEMORY_SLACK_MIB)) problems.push(`memory grew by ${grew.toFixed(0)} MiB`)
     const [p99, most] = [percentile(times, 0.99), Math.max(...times)]
-    return { name, said: said.replace(/\s+/g, ' ').slice(0, 90), p99, most, took, grew, problems }
+    return { name, said: shown(said), p99, most, took, grew, problems }
   } finally {
     await node.close()
   }
@@ -68,16 +90,20 @@ try {
   for (const one of ATTACKS) {
     if (only !== undefined && !one.name.includes(only)) continue
     /** @type {Record<string, any>} */
-    const row = await attack(home, one).catch((e) => ({ name: one.name, said: '', problems: [e.message] }))
+    const row = await (one.own === undefined ? attack : ownAttack)(home, one).catch((e) => ({
+      name: one.name,
+      said: '',
+      problems: [e.message],
+    }))
     rows.push(row)
-    const numbers = [row.p99, row.most, row.took].map((ms) => `${(ms ?? Number.NaN).toFixed(1)} ms`)
-    console.log(`| ${row.name} | ${numbers.join(' | ')} | +${(row.grew ?? Number.NaN).toFixed(0)} MiB | ${row.said} |`)
+    const numbers = [row.p99, row.most, row.took].map((ms) => inUnit(ms, 1, 'ms'))
+    console.log(`| ${row.name} | ${numbers.join(' | ')} | ${inUnit(row.grew, 0, 'MiB')} | ${row.said} | ${one.before ?? ''} |`)
     for (const problem of row.problems) console.log(`  FAILED: ${problem}`)
     if (row.problems.length > 0) failed++
   }
 } finally {
   fs.rmSync(home, { recursive: true, force: true })
 }
-console.log('Columns: attack | p99 of another client | its longest | main thread | memory | outcome')
+console.log('Columns: attack | p99 of another client | its longest | main thread | memory | outcome | before its defence')
 console.log(`${rows.length - failed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)

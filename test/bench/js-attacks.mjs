@@ -1,17 +1,35 @@
 // Hostile scripts: the outcome of each, the delay until the next script runs, and the effect on
 // honest clients.
 import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import { loop, SCRIPTS, script } from './js-scripts.mjs'
 import { loopParams } from './memory.mjs'
 import { ask, result } from './rpc.mjs'
-import { table } from './stats.mjs'
+import { median, spread, table } from './stats.mjs'
 
 /** Hostile requests at once, and how long the honest ones beside them are sent, in milliseconds. */
 const HOSTILE = 200
 const BESIDE_MS = 4000
 const EVERY_MS = 5
+
+/** Rounds: idle, then each kind of attack. */
+const ROUNDS = 5
+
+/** What is wanted of p99 beside an attack: at most so many times that of idle. */
+const TIMES = 2
+
+/** The addresses of attackers, and of a second honest client. */
+const ATTACKER = '127.0.0.2'
+const SECOND = '127.0.0.3'
+
+/** The bomb: bundles of calls that each end with their gas alone, in one debug_traceCallMany. */
+const BOMB = { bundles: 200, calls: 50, gas: '0x2faf080' }
+
+/** What is wanted of the native traces of a second client beside the bomb: p99 in milliseconds. */
+const TRACES_MS = 2000
 
 /** Largest body that a node takes by default, in bytes. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024
@@ -109,27 +127,46 @@ function crowd(url, attack) {
   return new Promise((resolve) => child.once('exit', resolve))
 }
 
-/** What the process of attacks does, by name, until `BESIDE_MS` are over. */
+/** Posts a body from an address; resolves to the milliseconds until the end of the answer. */
+function post(url, body, localAddress) {
+  const began = performance.now()
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', agent: false, localAddress, headers: { 'content-type': 'application/json' } }
+    const sent = http.request(url, options, (response) => {
+      response
+        .resume()
+        .once('error', reject)
+        .once('end', () => resolve(performance.now() - began))
+    })
+    sent.once('error', reject).end(body)
+  })
+}
+
+const bodyOf = (method, params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+/**
+ * What the process of attacks does, by name, until `BESIDE_MS` are over.
+ *
+ * @type {Record<string, (url: string, attack: Record<string, any>) => Promise<unknown>>}
+ */
 const CROWDS = {
+  /** Does nothing: the process is there while idle is measured, too. */
+  nothing: () => pause(BESIDE_MS),
   /** Sends all requests at once. */
-  requests: (url, { bodies }) => Promise.all(bodies.map(({ method, params }) => ask(url, method, params).catch(() => undefined))),
+  requests: (url, { bodies }) => Promise.all(bodies.map((body) => post(url, body, ATTACKER).catch(() => undefined))),
   /** Sends batches of the largest body that is allowed, one after the other. */
   batches: async (url) => {
     const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]},'
     const body = `[${call.repeat(Math.floor(BODY_BYTES_MAX / call.length) - 2)}${call.slice(0, -1)}]`
-    const until = performance.now() + BESIDE_MS
-    while (performance.now() < until) {
-      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-      await answer.arrayBuffer()
-    }
+    for (const until = performance.now() + BESIDE_MS; performance.now() < until; ) await post(url, body, ATTACKER).catch(() => undefined)
   },
   /** Requests traces of many megabytes and never reads them. */
   readers: async (url) => {
     const { hostname, port } = new URL(url)
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params: loopParams(READER_STEPS) })
+    const body = bodyOf('debug_traceCall', loopParams(READER_STEPS))
     const head = `POST / HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
     const sockets = Array.from({ length: READERS }, () => {
-      const socket = net.connect({ host: hostname, port: Number(port) })
+      const socket = net.connect({ host: hostname, port: Number(port), localAddress: ATTACKER })
       socket.pause().on('error', () => undefined)
       socket.write(head + body)
       return socket
@@ -137,41 +174,101 @@ const CROWDS = {
     await pause(BESIDE_MS)
     for (const socket of sockets) socket.destroy()
   },
+  /** Sends one debug_traceCallMany without end and waits for it. */
+  bomb: async (url) => {
+    const [call, block, config] = loopParams(1000)
+    const bundles = Array(BOMB.bundles).fill({ transactions: Array(BOMB.calls).fill({ ...call, gas: BOMB.gas }) })
+    await post(url, bodyOf('debug_traceCallMany', [bundles, { blockNumber: block }, { ...config, tracer: 'callTracer' }]), ATTACKER)
+  },
 }
 
-/** Tables of `npm run bench -- js`: what honest clients notice of many attacks, and each attack. */
-export async function attackTables({ url }) {
-  await ask(url, ...HONEST)
-  const beside = (attack) => openLoop(url, Promise.all([pause(BESIDE_MS), attack && crowd(url, attack)]))
-  const requests = (method, params) => ({
-    kind: 'requests',
-    bodies: Array.from({ length: HOSTILE }, (_, i) => ({ method, params: params(i) })),
-  })
+/** Time that the main thread of a node has run, in milliseconds, whatever other processes do. */
+function threadMs(pid) {
+  const file = `/proc/${pid}/task/${pid}/schedstat`
+  return fs.existsSync(file) ? Number(fs.readFileSync(file, 'utf8').split(' ')[0]) / 1e6 : Number.NaN
+}
+
+const manyOf = (method, params) => ({
+  kind: 'requests',
+  bodies: Array.from({ length: HOSTILE }, (_, i) => bodyOf(method, params(i))),
+})
+
+/** Attacks by the name of their row. */
+function crowds() {
   const scripts = [0, 4, 3].map((at) => ATTACKS[at][1])
-  const idle = await beside(undefined)
-  const plain = await beside(requests('debug_noSuchMethod', () => []))
-  const busy = await beside(requests('debug_traceCall', (i) => hostile(scripts[i % scripts.length])))
-  const batches = await beside({ kind: 'batches' })
-  const readers = await beside({ kind: 'readers' })
+  return Object.entries({
+    'idle, beside a process that does nothing': { kind: 'nothing' },
+    [`beside ${HOSTILE} requests at once that are refused, without scripts`]: manyOf('debug_noSuchMethod', () => []),
+    [`beside ${HOSTILE} hostile scripts at once`]: manyOf('debug_traceCall', (i) => hostile(scripts[i % scripts.length])),
+    [`beside batches of ${BODY_BYTES_MAX >> 20} MiB, one after the other`]: { kind: 'batches' },
+    [`beside ${READERS} clients that do not read their traces`]: { kind: 'readers' },
+  })
+}
+
+/** The table of cheap requests beside attacks, in rounds. */
+async function besideTable({ url, pid }) {
+  const all = crowds().map(([name, attack]) => ({ name, attack, p50: [], p99: [], thread: [] }))
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const { attack, p50, p99, thread } of all) {
+      const before = threadMs(pid)
+      const took = await openLoop(url, Promise.all([pause(BESIDE_MS), crowd(url, attack)]))
+      thread.push(threadMs(pid) - before)
+      p50.push(took.p50)
+      p99.push(took.p99)
+      // What a round leaves behind is not part of the next one.
+      await ask(url, ...HONEST)
+    }
+  }
+  const idle = median(all[0]?.p99 ?? [])
+  const rows = all.map(({ name, p50, p99, thread }) => [
+    name,
+    median(p50).toFixed(1),
+    `${spread(p99)}${median(p99) > TIMES * idle ? '  LOSING' : ''}`,
+    median(thread).toFixed(0),
+  ])
   const began = performance.now()
   await ask(url, ...HONEST)
-  const after = performance.now() - began
-  const bound = Math.max(2 * idle.p99, idle.p99 + 5)
-  const cells = ({ p50, p99 }) => [p50.toFixed(1), `${p99.toFixed(1)}${p99 > bound ? '  LOSING' : ''}`]
-  table(
-    'js',
-    ['eth_blockNumber, 200 a second (ms)', 'p50', 'p99'],
-    [
-      ['idle', ...cells(idle)],
-      [`beside ${HOSTILE} requests at once that are refused, without scripts`, ...cells(plain)],
-      [`beside ${HOSTILE} hostile scripts at once`, ...cells(busy)],
-      [`beside batches of ${BODY_BYTES_MAX >> 20} MiB, one after the other`, ...cells(batches)],
-      [`beside ${READERS} clients that do not read their traces`, ...cells(readers)],
-      ['wanted', '', `<= ${bound.toFixed(1)}`],
-      ['an honest script after them', after.toFixed(1), ''],
-    ],
-    'what honest clients notice',
-  )
+  rows.push(['wanted', '', `<= ${(TIMES * idle).toFixed(1)}`, ''])
+  rows.push(['an honest script after them', (performance.now() - began).toFixed(1), '', ''])
+  table('js', ['eth_blockNumber, 200 a second (ms)', 'p50', 'p99', 'main thread of the node'], rows, 'what honest clients notice')
+}
+
+/** The native traces of a second client beside a bomb of calls, one after the other. */
+async function bombTable({ url }) {
+  const [call, block, config] = loopParams(1000)
+  const body = bodyOf('debug_traceCall', [call, block, { ...config, tracer: 'callTracer' }])
+  const times = async (ends) => {
+    const took = []
+    let over = false
+    ends.finally(() => {
+      over = true
+    })
+    while (!over) took.push(await post(url, body, SECOND))
+    return took.sort((a, b) => a - b)
+  }
+  const idle = await times(pause(BESIDE_MS))
+  const beside = await times(crowd(url, { kind: 'bomb' }))
+  const cells = (took) => [took.length, took[took.length >> 1]?.toFixed(1), took[Math.floor(took.length * 0.99)]?.toFixed(1)]
+  const lost = (beside[Math.floor(beside.length * 0.99)] ?? Number.POSITIVE_INFINITY) > TRACES_MS ? '  LOSING' : ''
+  const [count, p50, p99] = cells(beside)
+  const rows = [
+    ['idle', ...cells(idle)],
+    [`beside one debug_traceCallMany of ${BOMB.bundles * BOMB.calls} calls without end`, count, p50, `${p99}${lost}`],
+    ['wanted', '', '', `<= ${TRACES_MS}`],
+  ]
+  table('js', ['native traces of a second client (ms)', 'traces', 'p50', 'p99'], rows, 'what a second client notices of a bomb of calls')
+}
+
+/**
+ * Tables of `npm run bench -- js`: what honest clients notice of many attacks, and each attack.
+ *
+ * @param {{ url: string, pid: number | undefined }} node
+ */
+export async function attackTables(node) {
+  const { url } = node
+  await ask(url, ...HONEST)
+  await besideTable(node)
+  await bombTable(node)
   const rows = []
   for (const attack of ATTACKS) rows.push(await attackRow(url, attack))
   const heading = ['attack', 'outcome', 'answered after (ms)', 'next script after (ms)', 'p99 of eth_blockNumber beside it (ms)']
