@@ -19,7 +19,7 @@ const PAIRS = 5
  */
 const CHAIN = { blocks: 400, least: 150, most: 150 }
 
-const HEARTH = [process.execPath, path.join(ROOT, 'dist/cli/main.js')]
+const HEARTH = [process.execPath, path.join(ROOT, 'dist/cli/hearth.cjs')]
 
 function temp(name) {
   return fs.mkdtempSync(path.join(os.tmpdir(), `hearth-bench-${name}-`))

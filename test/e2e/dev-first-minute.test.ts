@@ -83,7 +83,7 @@ describe('what it prints', () => {
   it('prints nothing with --silent, and lines of JSON with --json', async () => {
     const home = tempHome()
     const silent = spawn(process.execPath, [
-      path.join(ROOT, 'dist/cli/main.js'),
+      path.join(ROOT, 'dist/cli/hearth.cjs'),
       'dev',
       '--silent',
       '--home',
@@ -114,7 +114,7 @@ describe('what it prints', () => {
     fs.rmSync(home, { recursive: true, force: true })
 
     const json = spawn(process.execPath, [
-      path.join(ROOT, 'dist/cli/main.js'),
+      path.join(ROOT, 'dist/cli/hearth.cjs'),
       'dev',
       '--json',
       '--verbose',
@@ -278,7 +278,7 @@ describe('ports', () => {
    * ready or has ended.
    */
   async function started(port: number) {
-    const child = spawn(process.execPath, [path.join(ROOT, 'dist/cli/main.js'), 'dev', '--port', String(port)])
+    const child = spawn(process.execPath, [path.join(ROOT, 'dist/cli/hearth.cjs'), 'dev', '--port', String(port)])
     let printed = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (data: Buffer) => {

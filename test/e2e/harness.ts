@@ -7,7 +7,7 @@ import path from 'node:path'
 /** Root of the checkout. */
 export const ROOT = path.resolve(import.meta.dirname, '../..')
 
-const MAIN = path.join(ROOT, 'dist/cli/main.js')
+const MAIN = path.join(ROOT, 'dist/cli/hearth.cjs')
 
 /** How long a node may take until it is ready, in milliseconds. */
 const READY_MS_MAX = 60_000

@@ -19,7 +19,7 @@ const home = at('home')
 
 /** Runs a command with bytes on standard input; gives what it writes as bytes. */
 const piped = (args: readonly string[], input?: Buffer) =>
-  spawnSync(process.execPath, [path.join(ROOT, 'dist/cli/main.js'), ...args], {
+  spawnSync(process.execPath, [path.join(ROOT, 'dist/cli/hearth.cjs'), ...args], {
     maxBuffer: 1 << 28,
     ...(input === undefined ? {} : { input }),
   })

@@ -138,7 +138,7 @@ async function using_() {
     // The node needs neither; a script that imports hearth/viem or hearth/ethers brings its own.
     for (const client of ['ethers', 'viem'])
       expect([client, fs.existsSync(path.join(dir, 'node_modules', client))]).toEqual([client, false])
-    const command = run(process.execPath, [path.join(dir, 'node_modules/hearth/dist/cli/main.js'), '--version'], dir)
+    const command = run(process.execPath, [path.join(dir, 'node_modules/hearth/dist/cli/hearth.cjs'), '--version'], dir)
     expect(command.status).toBe(0)
   })
 

@@ -118,7 +118,7 @@ describe.each(Object.entries(CASES))('hearth trace of block %s', (name, cases) =
       for (const [, index] of cases) {
         const hash = hashes[index] as string
         // Not with `hearth`, which would keep this process from answering.
-        const child = spawn(process.execPath, [path.join(ROOT, 'dist/cli/main.js'), 'trace', '--rpc', url, '--width', WIDTH, hash])
+        const child = spawn(process.execPath, [path.join(ROOT, 'dist/cli/hearth.cjs'), 'trace', '--rpc', url, '--width', WIDTH, hash])
         let text = ''
         child.stdout.on('data', (data: Buffer) => {
           text += data.toString()
