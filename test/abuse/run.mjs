@@ -32,7 +32,12 @@ const argument = (name) => {
 const program = path.resolve(argument('--program') ?? path.join(ROOT, 'dist/cli/main.js'))
 const only = argument('--only')
 
-/** What of an attack's outcome does not hold. */
+/**
+ * What of an attack's outcome does not hold.
+ *
+ * @param {Record<string, any>} wanted
+ * @param {{ said: string, took?: number, grew: number }} measured
+ */
 function problemsOf({ outcome, threadMs, memoryMiB }, { said, took, grew }) {
   const problems = []
   if (!said.includes(outcome)) problems.push(`outcome is not "${outcome}"`)

@@ -52,7 +52,15 @@ async function served({ url, pid }, blocks) {
 /** Blocks a second of a run between two of its heads. */
 const rateOf = ({ first, last }) => (1000 * (last.head - first.head)) / Math.max(1, last.at - first.at)
 
-/** Rounds of catching up beside the rate of the upstream, the processes on these processors. */
+/**
+ * Rounds of catching up beside the rate of the upstream, the processes on these processors.
+ *
+ * @param {string} dir
+ * @param {{ blocks: number }} chain
+ * @param {string} genesis
+ * @param {string} home
+ * @param {number[]} processors
+ */
 async function catchUp(dir, chain, genesis, home, [theirs, ours]) {
   const port = await freePort()
   const ports = [`--evm.http_port=${port}`, `--evm.ws_port=${await freePort()}`, `--metrics.port=${await freePort()}`]

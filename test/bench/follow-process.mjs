@@ -23,7 +23,14 @@ export const canPin = os.availableParallelism() > 1 && spawnSync('taskset', ['--
 export const startedOn = (processor, command, args, port) =>
   processor === undefined ? started(command, args, port) : started('taskset', ['-c', String(processor), command, ...args], port)
 
-/** A follower of a chain. */
+/**
+ * A follower of a chain.
+ *
+ * @param {string} home
+ * @param {string} upstream
+ * @param {string} genesis
+ * @param {{ settings?: string[], from?: number, processor?: number }} [options]
+ */
 export async function follower(home, upstream, genesis, { settings = [], from = 1, processor } = {}) {
   const [port, ws, metrics] = [await freePort(), await freePort(), await freePort()]
   const ports = [`--evm.http_port=${port}`, `--evm.ws_port=${ws}`, `--metrics.port=${metrics}`]
