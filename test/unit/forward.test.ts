@@ -115,8 +115,41 @@ describe('a forwarded request', () => {
       ports.add(request.socket.remotePort)
       answering({ result: HASH })(body, response, request)
     })
-    for (let i = 0; i < 3; i++) expect(await one(url)).toEqual([{ result: HASH }, []])
+    const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2 })
+    for (let i = 0; i < 3; i++) expect(await forward('eth_sendRawTransaction', ['0x01'])).toEqual({ result: HASH })
     expect(ports.size).toBe(1)
+  })
+
+  it('reads answers in parts, without a length, after interim ones', async () => {
+    let begun = 0
+    const url = await serverOf((body, response) => {
+      const answer = JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result: 'ä'.repeat(3) })
+      const [first, rest] = [answer.slice(0, 20), answer.slice(20)]
+      begun++
+      if (begun === 2) response.writeEarlyHints({ link: '</>; rel=preload' })
+      // As HTTP/1.0: the end of the connection is that of the answer.
+      if (begun === 3) response.useChunkedEncodingByDefault = false
+      response.setHeader('content-type', 'application/json')
+      response.write(first)
+      setTimeout(() => response.end(rest), 5)
+    })
+    const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2 })
+    for (let i = 0; i < 4; i++) expect(await forward('eth_sendRawTransaction', ['0x01'])).toEqual({ result: 'äää' })
+  })
+
+  it('goes out on another connection once its own is closed', async () => {
+    const ports = new Set<number | undefined>()
+    const url = await serverOf((body, response, request) => {
+      ports.add(request.socket.remotePort)
+      answering({ result: HASH })(body, response, request)
+    })
+    const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2 })
+    for (let i = 1; i <= 3; i++) {
+      expect(await forward('eth_sendRawTransaction', ['ü'])).toEqual({ result: HASH })
+      expect(ports.size).toBe(i)
+      servers.at(-1)?.closeAllConnections()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
   })
 
   it('unpacks gzip, and bounds what it unpacks to', async () => {
@@ -126,6 +159,10 @@ describe('a forwarded request', () => {
       (_, response) =>
         response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(answer)
     expect(await post(await serverOf(serve(gzip({ a: [HASH] }))), '{}', { timeoutMs: 5000 })).toEqual({ a: [HASH] })
+    const answer = { jsonrpc: '2.0', id: 1, result: HASH }
+    expect(await one(await serverOf(serve(gzip(answer))))).toEqual([{ result: HASH }, []])
+    const bomb = await serverOf(serve(gzip({ ...answer, result: 'x'.repeat(17 * 1024 * 1024) })))
+    expect(await one(bomb)).toEqual([{ failure: 'unusable' }, ['an answer of more than 16777216 bytes']])
     const large = post(await serverOf(serve(gzip('x'.repeat(1_000_000)))), '{}', { timeoutMs: 5000, answerBytesMax: 1000 })
     await expect(large).rejects.toThrow(new Refused('an answer of more than 1000 bytes'))
     const cut = post(await serverOf(serve(gzip({ a: [HASH] }).subarray(0, 20))), '{}', { timeoutMs: 5000 })

@@ -230,7 +230,7 @@ describe('a request of a sender', () => {
 
   it('stays here without an owner, from a validator, or for reads', async () => {
     const one = await validator(() => ({ result: '0x1' }))
-    const { send, ask, counted } = await node([one.url, undefined, undefined])
+    const { send, ask, counted } = await node([one.url, one.url, undefined])
     expect(await send('0x0001')).toEqual({ answer: HERE, owner: null })
     const { raw, from } = of(1)
     expect(await send(raw, { 'x-hearth-redirected': '1' })).toEqual({ answer: HERE, owner: null })
@@ -238,6 +238,14 @@ describe('a request of a sender', () => {
     const latest = await ask({ jsonrpc: '2.0', id: 1, method: 'eth_getTransactionCount', params: [from, 'latest'] })
     expect(latest.answer.result).toBe('0x5')
     expect([one.seen, counted]).toEqual([[], []])
+  })
+
+  it('goes to the one that takes all, with any sender or none', async () => {
+    const one = await validator(() => ({ result: '0x1' }))
+    const { send, core } = await node([one.url])
+    const answer = { jsonrpc: '2.0', id: 1, result: '0x1' }
+    for (const raw of ['0x0001', of(2).raw] as const) expect(await send(raw)).toEqual({ answer, owner: address(1) })
+    expect(core.asked).toEqual([])
   })
 
   it('gets the error of its owner: code, message and data', async () => {

@@ -1,5 +1,6 @@
 // Forwards single requests to another node, with bounds on time, size and number.
-import { NoAnswer, type PostOptions, post } from './post.ts'
+import { keptPost } from './kept.ts'
+import { NoAnswer } from './post.ts'
 import { canConnect } from './reach.ts'
 
 /** Largest answer that is read, in bytes: a receipt with as many logs as a block can hold fits. */
@@ -95,6 +96,7 @@ export function forwardTo({ url, timeoutMs, inFlightMax, headers, tryAfterMs, on
   let failures = 0
   let reportedAt = Number.NEGATIVE_INFINITY
   let answeredAt = Number.NEGATIVE_INFINITY
+  const post = keptPost(url, headers)
 
   const failed = (failure: ForwardFailure, reason: string): Forwarded => {
     failures++
@@ -111,18 +113,14 @@ export function forwardTo({ url, timeoutMs, inFlightMax, headers, tryAfterMs, on
     if (inFlight >= inFlightMax) return failed('busy', `${inFlightMax} requests wait for an answer`)
     inFlight++
     const id = ++lastId
-    const options: PostOptions = {
-      timeoutMs: timeoutMs + waitMs,
-      answerBytesMax: ANSWER_BYTES_MAX,
-      ...(headers === undefined ? {} : { headers }),
-    }
+    const options = { timeoutMs: timeoutMs + waitMs, answerBytesMax: ANSWER_BYTES_MAX }
     try {
       const isAway =
         tryAfterMs !== undefined &&
         performance.now() - answeredAt > tryAfterMs &&
         !(await canConnect(url, Math.min(timeoutMs, CONNECT_MS_MAX)))
       if (isAway) return failed('unreachable', 'no connection can be opened')
-      const answer = await post(url, JSON.stringify({ jsonrpc: '2.0', id, method, params }), options)
+      const answer = await post(JSON.stringify({ jsonrpc: '2.0', id, method, params }), options)
       answeredAt = performance.now()
       return read(answer, id) ?? failed('unusable', 'its answer is not one of JSON-RPC')
     } catch (e) {

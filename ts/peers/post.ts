@@ -1,5 +1,5 @@
 // One POST of JSON to another node, with a deadline and a bound for its answer. Connections stay
-// open between requests.
+// open between requests. Requests that a client of this node waits for take `kept.ts`.
 import http from 'node:http'
 
 /** Largest answer that is read where the caller names no bound, in bytes. */
@@ -42,7 +42,9 @@ export interface PostOptions {
 const passes = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500
 
 /** Where a request goes: what node:http takes, with user and password as a header. */
-interface Target {
+export interface Target {
+  /** Host and port, as the header `host` has them. */
+  readonly authority: string
   readonly isTls: boolean
   readonly host: string
   readonly port: string
@@ -61,13 +63,14 @@ const TARGETS_MAX = 256
 const targets = new Map<string, Target>()
 
 /** The parts of an address. Credentials become a header, so that no message shows them. */
-function targetOf(address: string): Target {
+export function targetOf(address: string): Target {
   const known = targets.get(address)
   if (known !== undefined) return known
-  const { protocol, hostname, port, pathname, search, username, password } = new URL(address)
+  const { host: authority, protocol, hostname, port, pathname, search, username, password } = new URL(address)
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const target = {
+    authority,
     isTls: protocol === 'https:',
     isRemote: !LOOPBACK.test(host),
     host,
@@ -86,7 +89,7 @@ const FREE_SOCKETS_MAX = 32
  * How long such a connection is kept, in milliseconds: less than the five seconds after which
  * servers of Node close one, so that no request meets a connection that is being closed.
  */
-const FREE_MS = 4000
+export const FREE_MS = 4000
 
 const kept = { keepAlive: true, maxFreeSockets: FREE_SOCKETS_MAX, timeout: FREE_MS }
 const plain = new http.Agent(kept)
@@ -98,6 +101,16 @@ const overTls = async (): Promise<{ readonly request: typeof http.request; reado
   return { request: https.request, agent: new https.Agent(kept) }
 }
 
+/** The headers of a request, without the length of its body. */
+export const headersFor = (target: Target, headers: PostOptions['headers']): Record<string, string> => ({
+  'content-type': 'application/json',
+  ...(target.isRemote ? { 'accept-encoding': 'gzip' } : {}),
+  // Hosted nodes may refuse requests without one.
+  'user-agent': 'hearth',
+  ...target.headers,
+  ...headers,
+})
+
 /** Begins a request, with its body. */
 async function begin(address: string, body: string, headers: PostOptions['headers']): Promise<http.ClientRequest> {
   const target = targetOf(address)
@@ -105,15 +118,7 @@ async function begin(address: string, body: string, headers: PostOptions['header
   const { request, agent } = target.isTls && secure !== undefined ? await secure : { request: http.request, agent: plain }
   const { host, port, path } = target
   const bytes = Buffer.from(body)
-  const sent = {
-    'content-type': 'application/json',
-    ...(target.isRemote ? { 'accept-encoding': 'gzip' } : {}),
-    // Hosted nodes may refuse requests without one.
-    'user-agent': 'hearth',
-    'content-length': bytes.length,
-    ...target.headers,
-    ...headers,
-  }
+  const sent = { ...headersFor(target, headers), 'content-length': bytes.length }
   return request({ agent, method: 'POST', host, port, path, headers: sent }).end(bytes)
 }
 
@@ -152,15 +157,14 @@ export async function postForBytes(address: string, body: string, options: PostO
   try {
     const response = await responseTo(outgoing)
     const status = response.statusCode ?? 0
-    const isRedirect = status >= 300 && status < 400
-    const isOk = status >= 200 && status < 300
-    if (isRedirect || (!isOk && !isJson(response))) {
+    const refused = refusalOf(status, response.headers['content-type'])
+    if (refused !== undefined) {
       response.destroy()
-      const why = `HTTP status ${status}${isRedirect ? ', and redirects are not followed' : ''}`
-      throw passes(status) ? new PostError(why) : new Refused(why)
+      throw refused
     }
     const answer = await bytesOf(response, answerBytesMax)
-    if (!isOk && passes(status)) throw new PostError(`HTTP status ${status}`)
+    const passing = passingOf(status)
+    if (passing !== undefined) throw passing
     return answer
   } catch (e) {
     throw e instanceof Refused || e instanceof PostError ? e : noAnswer(e, timedOut)
@@ -171,17 +175,33 @@ export async function postForBytes(address: string, body: string, options: PostO
 }
 
 /** An answer that is of no use, where another attempt may help. */
-class PostError extends Error {}
+export class PostError extends Error {}
 
-function parsed(json: string): unknown {
+const isOk = (status: number): boolean => status >= 200 && status < 300
+
+/** Why a response with this head is not read; undefined where it is. */
+export function refusalOf(status: number, type: string | undefined): Error | undefined {
+  const isRedirect = status >= 300 && status < 400
+  if (!isRedirect && (isOk(status) || type?.includes('json') === true)) return undefined
+  const why = `HTTP status ${status}${isRedirect ? ', and redirects are not followed' : ''}`
+  return passes(status) ? new PostError(why) : new Refused(why)
+}
+
+/** The failure of a response that was read, where its status says that another attempt may help. */
+export const passingOf = (status: number): PostError | undefined =>
+  !isOk(status) && passes(status) ? new PostError(`HTTP status ${status}`) : undefined
+
+/** The failure of an answer with more bytes than may be read. */
+export const tooLarge = (bytesMax: number): Refused => new Refused(`an answer of more than ${bytesMax} bytes`)
+
+/** The value of an answer; an answer that is no JSON is an error. */
+export function parsed(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {
     throw new PostError('its answer is no JSON')
   }
 }
-
-const isJson = ({ headers }: http.IncomingMessage): boolean => headers['content-type']?.includes('json') === true
 
 /** The body of a response, unpacked where it is gzip. */
 async function bytesOf(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
@@ -192,23 +212,23 @@ async function bytesOf(response: http.IncomingMessage, bytesMax: number): Promis
   const take = (part: Buffer): Refused | undefined => {
     bytes += part.length
     parts.push(part)
-    return bytes > bytesMax ? new Refused(`an answer of more than ${bytesMax} bytes`) : undefined
+    return bytes > bytesMax ? tooLarge(bytesMax) : undefined
   }
   if (isGzip) {
     const { createGunzip } = await import('node:zlib')
     const unpacked = createGunzip()
     response.once('error', (e) => unpacked.destroy(e))
     for await (const part of response.pipe(unpacked)) {
-      const tooLarge = take(part as Buffer)
-      if (tooLarge === undefined) continue
+      const refused = take(part as Buffer)
+      if (refused === undefined) continue
       response.destroy()
-      throw tooLarge
+      throw refused
     }
   } else {
     await new Promise<void>((resolve, reject) => {
       response.on('data', (part: Buffer) => {
-        const tooLarge = take(part)
-        if (tooLarge !== undefined) response.destroy(tooLarge)
+        const refused = take(part)
+        if (refused !== undefined) response.destroy(refused)
       })
       response.once('end', resolve).once('error', reject)
     })
@@ -217,7 +237,7 @@ async function bytesOf(response: http.IncomingMessage, bytesMax: number): Promis
 }
 
 /** Why a request got no answer. */
-function noAnswer(e: unknown, timedOut: boolean): NoAnswer {
+export function noAnswer(e: unknown, timedOut: boolean): NoAnswer {
   if (timedOut) return new NoAnswer('no answer', true)
   if (!(e instanceof Error)) return new NoAnswer(String(e), false)
   const { code } = e as NodeJS.ErrnoException

@@ -72,20 +72,24 @@ export class HandlerContexts {
 
   /** What sends a request to a validator; undefined where the request stays here. */
   private redirect({ name }: Method, client: Client, headers: ReplyHeaders): Redirect | undefined {
-    const { redirects } = this.context
+    const { core, redirects } = this.context
     if (redirects === undefined || !REDIRECTED.has(name) || client.forwarded === true) return undefined
     const { meter } = this
-    return (sender, method, params) =>
-      redirects.send(sender, method, params, {
-        sent: (owner) => {
-          meter.count('redirected', method, client.connection)
-          headers.redirectedTo = owner
-        },
-        failed: (reason) => {
-          headers.redirectedTo = undefined
-          meter.count('redirectFailures', reason)
-        },
-      })
+    return {
+      core,
+      dependsOnSender: redirects.dependsOnSender,
+      send: (sender, method, params) =>
+        redirects.send(sender, method, params, {
+          sent: (owner) => {
+            meter.count('redirected', method, client.connection)
+            headers.redirectedTo = owner
+          },
+          failed: (reason) => {
+            headers.redirectedTo = undefined
+            meter.count('redirectFailures', reason)
+          },
+        }),
+    }
   }
 }
 

@@ -77,6 +77,8 @@ export class Redirects {
   private readonly now: () => number
   private readonly failedAt = new Map<string, number>()
   private known: ValidatorSet | undefined
+  /** Validators at the head that have a URL. */
+  private candidates: readonly string[] = []
   private readonly remembered = new Map<string, string | undefined>()
 
   constructor(
@@ -91,20 +93,43 @@ export class Redirects {
     this.now = now
   }
 
-  /** The owner of a sender; undefined where its requests are served here. */
-  ownerFor(sender: string): string | undefined {
+  /** The validators at the head; undefined before CometBFT has said them. */
+  private current(): ValidatorSet | undefined {
     const set = this.validators()
+    if (set !== undefined && set !== this.known) {
+      this.known = set
+      this.candidates = set.addresses.filter((address) => this.owners.has(address))
+      this.remembered.clear()
+    }
+    return set
+  }
+
+  /** Whether senders have different owners: one URL alone is that of all of them. */
+  get dependsOnSender(): boolean {
+    return this.current() !== undefined && this.candidates.length > 1
+  }
+
+  /**
+   * The owner of a sender, which is not read where owners do not depend on it; undefined where its
+   * requests are served here.
+   */
+  ownerFor(sender: string): string | undefined {
+    const set = this.current()
     if (set === undefined) return undefined
-    if (set !== this.known) this.remembered.clear()
-    this.known = set
+    const [only = this.owners.has(ANY) ? ANY : set.own] = this.candidates
+    const owner = this.candidates.length > 1 ? this.ranked(sender) : only
+    return owner === set.own ? undefined : owner
+  }
+
+  /** The owner among several candidates. */
+  private ranked(sender: string): string | undefined {
     let owner = this.remembered.get(sender)
     if (owner === undefined) {
-      const candidates = set.addresses.filter((address) => this.owners.has(address))
-      owner = this.ownerOf(sender, candidates) ?? (this.owners.has(ANY) ? ANY : set.own)
+      owner = this.ownerOf(sender, this.candidates)
       if (this.remembered.size >= OWNERS_MAX) this.remembered.clear()
       this.remembered.set(sender, owner)
     }
-    return owner === set.own ? undefined : owner
+    return owner
   }
 
   /** Sends a request of a sender to its owner. Never rejects. */

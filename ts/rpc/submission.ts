@@ -55,29 +55,36 @@ export async function forward(ask: Forward, { method, params, waitMs }: Request)
   return resultOf(await ask(method, params, waitMs))
 }
 
-/**
- * Sends a request to the validator that its sender belongs to; undefined where it is served here.
- */
-export type Redirect = (sender: Hex, method: RedirectedMethod, params: readonly unknown[]) => Promise<Redirected>
+/** In place of a sender that makes no difference. */
+const ANY_SENDER: Hex = '0x'
+
+/** How a request gets to the validator that its sender belongs to. */
+export interface Redirect {
+  /**
+   * The node's own core, which recovers a sender on this thread: the core of a client's request
+   * wakes another thread for it, since that one ends with the client.
+   */
+  readonly core: Pick<Core, 'request'>
+  /** Whether validators share the senders; else the sender is not needed. */
+  readonly dependsOnSender: boolean
+  /** Sends a request there; undefined where it is served here. */
+  readonly send: (sender: Hex, method: RedirectedMethod, params: readonly unknown[]) => Promise<Redirected>
+}
 
 /**
  * The answer of the validator that takes the transactions of the sender, where there is one that
  * answers; else by `own`.
  */
-export async function throughOwner(
-  redirect: Redirect | undefined,
-  core: Core,
-  transaction: Hex,
-  own: () => Promise<Uint8Array>,
-): Promise<Uint8Array> {
+export async function throughOwner(redirect: Redirect | undefined, transaction: Hex, own: () => Promise<Uint8Array>): Promise<Uint8Array> {
   if (redirect === undefined) return await own()
-  const sender = await readJson(core, 'senderOf', { raw: transaction })
-  const redirected = sender === null ? undefined : await redirect(sender, 'eth_sendRawTransaction', [transaction])
+  // Where one node takes all transactions, it is also the one that says what is wrong with them.
+  const sender = redirect.dependsOnSender ? await readJson(redirect.core, 'senderOf', { raw: transaction }) : ANY_SENDER
+  const redirected = sender === null ? undefined : await redirect.send(sender, 'eth_sendRawTransaction', [transaction])
   if (redirected === undefined) return await own()
   if ('answer' in redirected) return resultOf(redirected.answer)
   // A transaction that the owner may have is not put into this pool in silence.
   if (mayHaveIt(redirected.failure)) {
-    const hash = await readJson(core, 'keccak', { data: transaction })
+    const hash = await readJson(redirect.core, 'keccak', { data: transaction })
     throw ownerSilent(redirected.owner, hash)
   }
   return await own()
@@ -89,6 +96,6 @@ export async function countOfOwner(
   address: Hex,
   own: () => Promise<Uint8Array | string>,
 ): Promise<Uint8Array | string> {
-  const redirected = await redirect?.(address, 'eth_getTransactionCount', [address, 'pending'])
+  const redirected = await redirect?.send(address, 'eth_getTransactionCount', [address, 'pending'])
   return redirected !== undefined && 'answer' in redirected ? resultOf(redirected.answer) : await own()
 }

@@ -12,6 +12,6 @@ export const sendRawTransaction = method({
   params: [required('transaction', data)],
   handle: ({ core, submission, redirect }, transaction) =>
     submit(submission, { method: 'eth_sendRawTransaction', params: [transaction] }, () =>
-      throughOwner(redirect, core, transaction, () => readBytes(core, 'sendRawTransaction', { transaction })),
+      throughOwner(redirect, transaction, () => readBytes(core, 'sendRawTransaction', { transaction })),
     ),
 })

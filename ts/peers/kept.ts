@@ -1,0 +1,209 @@
+// POSTs of JSON that a client of this node waits for, over connections that stay open to one other
+// node. A request is one write, and the answer is parsed as its bytes come: the streams and events
+// of node:http take longer than all the rest of such a request, and undici a good part of that
+// (docs/decisions/http-fast-path.md).
+import net from 'node:net'
+import { promisify } from 'node:util'
+import { HTTPParser } from 'http-parser-js'
+import {
+  FREE_MS,
+  headersFor,
+  NoAnswer,
+  noAnswer,
+  PostError,
+  type PostOptions,
+  parsed,
+  passingOf,
+  post,
+  Refused,
+  refusalOf,
+  type Target,
+  targetOf,
+  tooLarge,
+} from './post.ts'
+
+/** Connections that are kept open without a request. */
+const FREE_MAX = 32
+
+/** Longest head of an answer, in bytes: that of node:http. */
+const HEAD_BYTES_MAX = 16 * 1024
+
+/** Bounds of one request. */
+export type KeptOptions = Required<Pick<PostOptions, 'timeoutMs' | 'answerBytesMax'>>
+
+/** Posts a body and parses the answer; errors and rules are those of `post`. */
+export type KeptPost = (body: string, options: KeptOptions) => Promise<unknown>
+
+/** A request on its way, and what has come of its answer. */
+class Exchange {
+  readonly answer: Promise<Buffer>
+  /** Ends the request once it has taken too long. */
+  timer: NodeJS.Timeout | undefined
+  status = 0
+  private readonly bytesMax: number
+  private readonly parts: Buffer[] = []
+  private bytes = 0
+  private isGzip = false
+  private resolve: (answer: Buffer | Promise<Buffer>) => void = () => undefined
+  private reject: (e: Error) => void = () => undefined
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax
+    this.answer = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
+
+  /** The head is there; returns the failure where the answer is not read. */
+  head(status: number, headers: readonly string[]): Error | undefined {
+    this.status = status
+    const header = (name: string): string | undefined => {
+      const at = headers.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name)
+      return at < 0 ? undefined : headers[at + 1]
+    }
+    this.isGzip = header('content-encoding') === 'gzip'
+    return isInterim(status) ? undefined : refusalOf(status, header('content-type'))
+  }
+
+  /** A part of the body; returns the failure once there is more than may be read. */
+  take(part: Buffer): Error | undefined {
+    this.bytes += part.length
+    if (this.bytes > this.bytesMax) return tooLarge(this.bytesMax)
+    this.parts.push(part)
+    return undefined
+  }
+
+  done(): void {
+    clearTimeout(this.timer)
+    const passing = passingOf(this.status)
+    if (passing !== undefined) {
+      this.reject(passing)
+      return
+    }
+    const bytes = this.parts.length === 1 ? (this.parts[0] as Buffer) : Buffer.concat(this.parts)
+    this.resolve(this.isGzip ? unpacked(bytes, this.bytesMax) : bytes)
+  }
+
+  fail(e: Error): void {
+    clearTimeout(this.timer)
+    this.reject(e)
+  }
+}
+
+/** Heads before that of the answer (RFC 9110, section 15.2). */
+const isInterim = (status: number): boolean => status < 200
+
+/** The bytes of a gzip member. */
+async function unpacked(packed: Buffer, bytesMax: number): Promise<Buffer> {
+  const { gunzip } = await import('node:zlib')
+  try {
+    return await promisify(gunzip)(packed, { maxOutputLength: bytesMax })
+  } catch (e) {
+    throw (e as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(bytesMax) : e
+  }
+}
+
+/** One connection, with one request at a time. */
+class Connection {
+  /** Whether it takes another request. */
+  isOpen = true
+  private readonly socket: net.Socket
+  private readonly parser = new HTTPParser(HTTPParser.RESPONSE)
+  private readonly free: (connection: Connection) => void
+  private exchange: Exchange | undefined
+
+  constructor({ host, port }: Target, free: (connection: Connection) => void) {
+    this.free = free
+    this.socket = net.connect({ host, port: port === '' ? 80 : Number(port), noDelay: true })
+    this.socket.setTimeout(FREE_MS, () => {
+      if (this.exchange === undefined) this.end(new Error('idle'))
+    })
+    this.socket.on('data', (part) => this.parse(part))
+    // An answer without a length ends with its connection.
+    this.socket.on('end', () => this.end(this.parser.finish() ?? new Error('the connection ended early')))
+    this.socket.on('error', (e) => this.end(e))
+    this.socket.on('close', () => this.end(new Error('the connection ended early')))
+    this.parser.maxHeaderSize = HEAD_BYTES_MAX
+    let isLast = false
+    this.parser[HTTPParser.kOnHeadersComplete] = ({ statusCode, headers, shouldKeepAlive }) => {
+      isLast = !shouldKeepAlive && !isInterim(statusCode)
+      const refused = this.exchange === undefined ? new Error('more than an answer') : this.exchange.head(statusCode, headers)
+      if (refused !== undefined) this.end(refused)
+    }
+    this.parser[HTTPParser.kOnBody] = (part) => {
+      const refused = this.exchange?.take(part)
+      if (refused !== undefined) this.end(refused)
+    }
+    this.parser[HTTPParser.kOnMessageComplete] = () => this.answered(isLast)
+  }
+
+  /** Sends a request. */
+  send(exchange: Exchange, text: string, encoding: 'latin1' | 'utf8'): void {
+    this.exchange = exchange
+    this.socket.ref()
+    this.socket.write(text, encoding)
+  }
+
+  private parse(part: Buffer): void {
+    // Nothing was requested: whatever this is, the next answer would be taken for it.
+    const read = this.exchange === undefined ? new Error('an answer without a request') : this.parser.execute(part)
+    if (typeof read !== 'number') this.end(read)
+  }
+
+  private answered(isLast: boolean): void {
+    const { exchange } = this
+    if (exchange === undefined || isInterim(exchange.status)) return
+    this.exchange = undefined
+    if (isLast) this.end(new Error('closed'))
+    else if (this.isOpen) {
+      this.socket.unref()
+      this.free(this)
+    }
+    exchange.done()
+  }
+
+  /** Closes it; a request under way fails. */
+  end(e: Error): void {
+    const { exchange } = this
+    this.isOpen = false
+    this.exchange = undefined
+    this.socket.destroy()
+    exchange?.fail(e)
+  }
+}
+
+/**
+ * Makes what posts to one node. No request is sent twice, and none after its time limit. Addresses
+ * with TLS are posted to by node:http.
+ */
+export function keptPost(address: string, headers: PostOptions['headers']): KeptPost {
+  const target = targetOf(address)
+  if (target.isTls) return (body, options) => post(address, body, { ...options, ...(headers === undefined ? {} : { headers }) })
+  const lines = Object.entries({ host: target.authority, ...headersFor(target, headers) }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `POST ${target.path} HTTP/1.1\r\n${lines.join('')}content-length: `
+  const free: Connection[] = []
+  const keep = (connection: Connection): void => {
+    if (free.length < FREE_MAX) free.push(connection)
+    else connection.end(new Error('not kept'))
+  }
+  /** The connection that was used last: the others grow old, and close. */
+  const take = (): Connection => {
+    for (let next = free.pop(); next !== undefined; next = free.pop()) if (next.isOpen) return next
+    return new Connection(target, keep)
+  }
+  return async (body, { timeoutMs, answerBytesMax }) => {
+    const exchange = new Exchange(answerBytesMax)
+    const connection = take()
+    exchange.timer = setTimeout(() => connection.end(noAnswer(undefined, true)), Math.ceil(timeoutMs))
+    const bytes = Buffer.byteLength(body)
+    connection.send(exchange, `${head}${bytes}\r\n\r\n${body}`, bytes === body.length ? 'latin1' : 'utf8')
+    let answer: Buffer
+    try {
+      answer = await exchange.answer
+    } catch (e) {
+      throw e instanceof Refused || e instanceof PostError || e instanceof NoAnswer ? e : noAnswer(e, false)
+    }
+    return parsed(answer.toString('utf8'))
+  }
+}
