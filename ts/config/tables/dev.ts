@@ -144,7 +144,7 @@ export const DEV = {
   'dev.fork_url': setting({
     kind: or('none', text('a URL of JSON-RPC over HTTP', /^https?:\/\/\S+$/)),
     default: 'none',
-    doc: 'URL of the node whose chain is forked. Its state is read when it is needed, and cached in data/fork of the data directory.',
+    doc: 'URL of the node whose chain is forked. Its state is read when it is needed, and cached in data/fork of the data directory. The node is trusted with it: the block that the fork begins after is compared by its hash after a failure and at each start, balances, nonces, code and slots are not verified.',
   }),
   'dev.fork_block': setting({
     kind: or('latest', integer(0, Number.MAX_SAFE_INTEGER)),
