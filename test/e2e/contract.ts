@@ -10,7 +10,7 @@ export const REASON = 'zero is refused'
 /**
  * Assembles pieces of hex; `@name` is the two bytes of a label, `name:` a label with its JUMPDEST.
  */
-function assemble(pieces: readonly string[]): string {
+export function assemble(pieces: readonly string[]): string {
   const size = (piece: string): number => (piece.endsWith(':') ? 1 : piece.startsWith('@') ? 2 : piece.length / 2)
   const places = new Map<string, number>()
   let at = 0
@@ -61,7 +61,10 @@ const RUNTIME = assemble([
 ])
 
 /**
- * Code that deploys the contract: PUSH2 size, DUP1, PUSH1 12, PUSH1 0, CODECOPY, PUSH1 0, RETURN,
- * then the runtime.
+ * Code that deploys a contract: PUSH2 size, DUP1, PUSH1 12, PUSH1 0, CODECOPY, PUSH1 0, RETURN,
+ * then its code.
  */
-export const DEPLOY: Hex = `0x61${(RUNTIME.length / 2).toString(16).padStart(4, '0')}80600c6000396000f3${RUNTIME}`
+export const deploying = (runtime: string): Hex => `0x61${(runtime.length / 2).toString(16).padStart(4, '0')}80600c6000396000f3${runtime}`
+
+/** Code that deploys the contract. */
+export const DEPLOY: Hex = deploying(RUNTIME)

@@ -104,34 +104,86 @@ export interface Comparison {
   readonly more?: readonly (readonly [method: string, ...params: unknown[]])[]
 }
 
+/** A request that is compared. */
+type Request = readonly [method: string, ...params: unknown[]]
+
+/** The requests about each block. */
+async function* requestsOf(url: string, { from, to, tracers, more = [] }: Comparison): AsyncGenerator<Request> {
+  for (let number = from; number <= to; number++) {
+    const at = `0x${number.toString(16)}`
+    const { hash, transactions } = await blockAt(url, at)
+    yield ['eth_getBlockByNumber', at, true]
+    yield ['eth_getBlockReceipts', at]
+    yield ['debug_getRawReceipts', at]
+    yield ['eth_getLogs', { fromBlock: at, toBlock: at }]
+    for (const [method, ...params] of more) yield [method, at, ...params]
+    for (const config of tracers) {
+      yield ['debug_traceBlockByHash', hash, config]
+      for (const transaction of transactions) yield ['debug_traceTransaction', transaction, config]
+    }
+    for (const transaction of transactions) yield ['eth_getTransactionReceipt', transaction]
+  }
+}
+
 /** The requests to which two nodes give different answers, and how many they answered alike. */
 export async function compared(
   [a, b]: readonly [string, string],
-  { from, to, tracers, exact, more = [] }: Comparison,
+  comparison: Comparison,
 ): Promise<{ readonly same: number; readonly different: string[] }> {
   let same = 0
   const different: string[] = []
-  const both = async (method: string, ...params: unknown[]): Promise<void> => {
+  for await (const [method, ...params] of requestsOf(a, comparison)) {
     const answers = await Promise.all([textOf(a, method, params), textOf(b, method, params)])
-    const [one, other] = exact ? answers : answers.map(sorted)
+    const [one, other] = comparison.exact ? answers : answers.map(sorted)
     if (one === other) same++
     else different.push(`${method} ${JSON.stringify(params)}: ${one?.slice(0, 400)} | ${other?.slice(0, 400)}`)
   }
-  for (let number = from; number <= to; number++) {
-    const at = `0x${number.toString(16)}`
-    const { hash, transactions } = await blockAt(a, at)
-    await both('eth_getBlockByNumber', at, true)
-    await both('eth_getBlockReceipts', at)
-    await both('debug_getRawReceipts', at)
-    await both('eth_getLogs', { fromBlock: at, toBlock: at })
-    for (const [method, ...params] of more) await both(method, at, ...params)
-    for (const config of tracers) {
-      await both('debug_traceBlockByHash', hash, config)
-      for (const transaction of transactions) await both('debug_traceTransaction', transaction, config)
-    }
-    for (const transaction of transactions) await both('eth_getTransactionReceipt', transaction)
-  }
   return { same, different }
+}
+
+/** Where two values differ, with keys in place of indexes and addresses: `calls[].gas`. */
+function* placesOf(one: unknown, other: unknown, at = ''): Generator<readonly [place: string, one: unknown, other: unknown]> {
+  const isTree = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null
+  if (!isTree(one) || !isTree(other) || Array.isArray(one) !== Array.isArray(other)) {
+    if (one !== other) yield [at, one, other]
+    return
+  }
+  for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {
+    const name = Array.isArray(one) ? '[]' : `.${key.startsWith('0x') ? '*' : key}`
+    yield* placesOf(one[key], other[key], at + name)
+  }
+}
+
+/** What a request is called in a list of differences: traces by their tracer. */
+function nameOf([method, , options]: Request): string {
+  if (!method.startsWith('debug_trace')) return method
+  const { tracer = 'struct logs', tracerConfig } = options as { tracer?: string; tracerConfig?: Readonly<Record<string, unknown>> }
+  return tracerConfig?.diffMode === true ? `${tracer} in diffMode` : tracer
+}
+
+/**
+ * The places in which the answers of two nodes differ, by the method or tracer and the place; an
+ * example of each.
+ */
+export async function differences(
+  [a, b]: readonly [string, string],
+  comparison: Comparison,
+): Promise<{ readonly same: number; readonly places: ReadonlyMap<string, string> }> {
+  let same = 0
+  const places = new Map<string, string>()
+  for await (const request of requestsOf(a, comparison)) {
+    const [method, ...params] = request
+    const [one, other] = (await Promise.all([textOf(a, method, params), textOf(b, method, params)])).map((text) => JSON.parse(text))
+    const found = [...placesOf(one, other)]
+    if (found.length === 0) same++
+    for (const [place, there, here] of found) {
+      const kind = there === undefined ? ' (here alone)' : here === undefined ? ' (there alone)' : ''
+      const example = `${JSON.stringify(params)}: ${JSON.stringify(there)?.slice(0, 200)} | ${JSON.stringify(here)?.slice(0, 200)}`
+      // A trace of a block is those of its transactions.
+      places.set(`${nameOf(request)}: ${place.replace(/^\.result(\[\]\.result)?\.?/, '')}${kind}`, example)
+    }
+  }
+  return { same, places }
 }
 
 /** A free port of this machine. */
@@ -157,6 +209,8 @@ export type Damage = Buffer | 'hang' | 'destroy' | { readonly cut: number } | un
 export class FaultProxy {
   /** Damages the answer to a single request, which it gets as the upstream sent it. */
   damage: (request: Passing, answer: Buffer) => Damage | Promise<Damage> = () => undefined
+  /** Methods that the upstream seems not to have, in batches too. */
+  readonly hidden = new Set<string>()
   readonly requests: Passing[] = []
   url = ''
   private readonly server: http.Server
@@ -170,7 +224,7 @@ export class FaultProxy {
       this.requests.push(...[message].flat())
       try {
         const passed = await fetch(upstream, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-        const answer = Buffer.from(await passed.arrayBuffer())
+        const answer = this.without(message, Buffer.from(await passed.arrayBuffer()))
         const damage = Array.isArray(message) ? undefined : await this.damage(message, answer)
         if (damage === 'destroy') response.destroy()
         else if (damage !== undefined && damage !== 'hang' && 'cut' in damage) {
@@ -181,6 +235,19 @@ export class FaultProxy {
         response.destroy()
       }
     })
+  }
+
+  /** An answer without those of hidden methods. */
+  private without(message: Passing | Passing[], answer: Buffer): Buffer {
+    const requests = [message].flat() as (Passing & { id: number })[]
+    const hidden = new Map(requests.filter(({ method }) => this.hidden.has(method)).map(({ id, method }) => [id, method]))
+    if (hidden.size === 0) return answer
+    const one = (reply: { id: number }): object =>
+      hidden.has(reply.id)
+        ? { jsonrpc: '2.0', id: reply.id, error: { code: -32601, message: `the method ${hidden.get(reply.id)} does not exist` } }
+        : reply
+    const replies = JSON.parse(answer.toString()) as { id: number } | { id: number }[]
+    return Buffer.from(JSON.stringify(Array.isArray(replies) ? replies.map(one) : one(replies)))
   }
 
   static async to(upstream: string): Promise<FaultProxy> {

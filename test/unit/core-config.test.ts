@@ -11,6 +11,7 @@ import { ROWS } from './setting-rows.ts'
 const CONVERTED: Partial<Record<SettingKey, unknown>> = {
   'evm.tx_fee_cap_gwei': 0,
   'evm.max_trace_lookback_blocks': null,
+  'evm.max_trie_lookback_blocks': null,
   'evm.max_share_per_client': 250_000,
   'dev.balance': '500000000000000000',
 }

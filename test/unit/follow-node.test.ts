@@ -208,6 +208,25 @@ describe('sources', () => {
     expect(test.given[0]?.extra).toMatchObject({ proofs: [{ address: account, slots: [slot] }], codes: ['0x60'] })
   })
 
+  it('that lack an old block are replaced for it', async () => {
+    const upstream = await upstreamWith(100)
+    upstream.more = ({ method, params }) => {
+      if (method === 'eth_getProof') return { result: { of: params[0] } }
+      if (method === 'debug_traceBlockByHash') return { result: [] }
+      const block = method === 'debug_executionWitnessByHash' ? upstream.blocks.get(String(params[0])) : undefined
+      return block !== undefined && block.number < 30 ? { error: { code: -32000, message: 'too old' } } : undefined
+    }
+    const { test, events } = follow([upstream])
+    await atHead(test, upstream)
+    expect(test.holes).toBe(0)
+    expect(test.given.filter(({ source }) => source === 'proof').map(({ number }) => number)).toEqual(
+      Array.from({ length: 29 }, (_, i) => i + 1),
+    )
+    const asked = upstream.asked('debug_executionWitnessByHash').filter(([hash]) => hash === upstream.chain[20]?.hash)
+    expect(asked).toHaveLength(1)
+    expect(events.all.filter(([, message]) => message === 'blocks come by another source')).toHaveLength(2)
+  })
+
   it('without proofs are refused unless the setting accepts them', async () => {
     const upstream = await upstreamWith(1)
     upstream.more = ({ method }) => {

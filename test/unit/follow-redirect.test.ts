@@ -2,6 +2,7 @@
 // often.
 import { afterEach, describe, expect, it } from 'vitest'
 import { CoreError } from '../../ts/core/error.ts'
+import { readBytes } from '../../ts/core/results.ts'
 import { type FollowNode, type FollowOptions, followNode } from '../../ts/follow/node.ts'
 import type { Client } from '../../ts/rpc/client.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -234,6 +235,43 @@ describe('eth_syncing', () => {
     await until(() => upstream.asked('debug_executionWitnessByHash').length > 7)
     const want = { startingBlock: hex(15), currentBlock: hex(15), highestBlock: hex(45) }
     expect((await ask('eth_syncing')).result).toEqual(want)
+  })
+})
+
+describe('before the first contact', () => {
+  /** A follower that has not begun, and a read of state through it. */
+  async function early(timeoutMs: number): Promise<{ upstream: TestUpstream; node: FollowNode; read: () => Promise<string> }> {
+    const upstream = await TestUpstream.start()
+    ends.push(() => upstream.server.stop())
+    upstream.add(blocksAfter(GENESIS, 3))
+    const test = new TestCore()
+    const options = optionsFor([upstream.url], { timeoutMs, redirectsAtOnce: 1 })
+    const node = followNode(test.core, { chainId: 7, genesisHash: undefined }, options, recordedEvents())
+    ends.push(() => node.stop())
+    const read = async (): Promise<string> =>
+      Buffer.from(await readBytes(node.core, 'getBalance', { address: ACCOUNT, block: 'latest' })).toString()
+    return { upstream, node, read }
+  }
+
+  it('reads wait for it, as many as may', async () => {
+    const { node, read } = await early(2000)
+    const first = read()
+    await expect(read()).rejects.toMatchObject({ kind: 'busy' })
+    node.start()
+    expect(await first).toBe('"0x0"')
+    expect(await read()).toBe('"0x0"')
+  })
+
+  it('reads fail once their time is over, and say why', async () => {
+    const { read } = await early(100)
+    await expect(read()).rejects.toMatchObject({ kind: 'state_elsewhere', message: expect.stringContaining('not reached yet') })
+  })
+
+  it('reads fail at once where it fails', async () => {
+    const { upstream, node, read } = await early(60_000)
+    upstream.chainId = 8
+    node.start()
+    await expect(read()).rejects.toThrow('its chain id is 8, and 7 here')
   })
 })
 

@@ -105,6 +105,7 @@ export const ROWS: Record<SettingKey, Row> = {
   'evm.trace_js_require_confinement': ['system-calls', 'all', '"all"', 'all', '1', 'some'],
   'evm.max_concurrent_trace_calls': ['auto', 'off', '0', 0, '"0"', '-1'],
   'evm.max_trace_lookback_blocks': [10_000, 'off', '-1', -1, '"-1"', '-2'],
+  'evm.max_trie_lookback_blocks': [1024, 'off', '-1', -1, '"-1"', '-2'],
   'evm.max_trace_filter_blocks': [1000, '7', '7', 7, '"7"', '0'],
   'evm.max_trace_filter_results': [100_000, '7', '7', 7, '"7"', '-1'],
   'evm.address_index': [true, ...OFF],

@@ -3,6 +3,7 @@
 /** Kinds of failure, as the core names them. */
 export const CORE_ERROR_KINDS = [
   'beyond_lookback',
+  'beyond_trie_lookback',
   'block_gas_limit',
   'block_not_found',
   'block_number_order',

@@ -12,19 +12,41 @@ import { quantity } from './values.ts'
 /** Called for each request that goes to an upstream, with the name of its method. */
 export type Passed = (method: string) => void
 
+/** How requests are passed on. */
+export interface PassingOptions {
+  /** Whether they are passed on at all (`follow.redirect`). */
+  readonly redirect: boolean
+  readonly redirectsAtOnce: number
+  readonly timeoutMs: number
+}
+
 /** The upstreams as clients of this node meet them. */
 export class Elsewhere {
   private readonly upstreams: Upstreams
   private readonly state: () => FollowState
   private readonly hashAt: Held['hashAt']
-  /** Whether requests are passed on at all (`follow.redirect`). */
-  private readonly isOn: boolean
+  private readonly options: PassingOptions
+  /** Requests that wait for the first contact with the upstreams. */
+  private waiting = 0
 
-  constructor(upstreams: Upstreams, state: () => FollowState, hashAt: Held['hashAt'], isOn: boolean) {
+  constructor(upstreams: Upstreams, state: () => FollowState, hashAt: Held['hashAt'], options: PassingOptions) {
     this.upstreams = upstreams
     this.state = state
     this.hashAt = hashAt
-    this.isOn = isOn
+    this.options = options
+  }
+
+  /** Waits for the first contact, where there was none yet. Rejects where too many do. */
+  private async contacted(): Promise<void> {
+    const { redirect, redirectsAtOnce, timeoutMs } = this.options
+    if (!redirect) return
+    if (this.waiting >= redirectsAtOnce) throw new CoreError('busy', `${redirectsAtOnce} requests wait for the upstream already`)
+    this.waiting++
+    try {
+      await this.upstreams.contacted(timeoutMs)
+    } finally {
+      this.waiting--
+    }
   }
 
   get head(): BlockId {
@@ -45,8 +67,9 @@ export class Elsewhere {
    * answer is about our chain and not about another head (EIP-1898).
    */
   async pinned(ref: BlockRef | undefined): Promise<BlockRef> {
-    const { head, base, safe, finalized } = this.state()
     if (typeof ref === 'object' && 'blockHash' in ref) return ref
+    await this.contacted()
+    const { head, base, safe, finalized } = this.state()
     const name = typeof ref === 'object' ? ref.blockNumber : (ref ?? 'latest')
     if (name === 'pending' || name === 'earliest') return name
     if (name === 'latest') return this.byHash(head)
@@ -78,8 +101,9 @@ export class Elsewhere {
 
   /** The upstream's answer as the bytes that it sent; its error as `PeerError`. */
   async read(method: string, params: readonly unknown[], passed: Passed | undefined): Promise<Buffer> {
-    if (!this.isOn) throw new CoreError('state_elsewhere', `${method}: this node holds no state, and follow.redirect is off`)
+    if (!this.options.redirect) throw new CoreError('state_elsewhere', `${method}: this node holds no state, and follow.redirect is off`)
     passed?.(method)
+    await this.contacted()
     try {
       return await this.upstreams.read(this.head, method, params)
     } catch (e) {

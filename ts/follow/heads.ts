@@ -81,6 +81,7 @@ export class HeadWatch {
     const isChanged = upstream.head?.hash !== head.hash
     upstream.head = head
     upstream.failure = undefined
+    upstream.contacted(true)
     if (isChanged) onChange()
   }
 
@@ -92,6 +93,7 @@ export class HeadWatch {
     upstream.head = undefined
     upstream.abilities = undefined
     upstream.failure = failure
+    upstream.contacted(false)
     if (isChanged && !this.closed) onChange()
   }
 

@@ -42,8 +42,14 @@ export class Moved extends Error {
 export interface FetchedBlock extends Fetched {
   readonly form: BlockForm
   readonly block: Buffer
-  /** Why the first source failed, or what it gathered; undefined where there is none. */
-  readonly first: { readonly source: Source; readonly gathered: Gathered | Error } | undefined
+  /** The sources that were tried, up to the first one that has something. */
+  readonly tried: readonly Tried[]
+}
+
+/** What a source gathered, or why it has nothing. */
+interface Tried {
+  readonly source: Source
+  readonly gathered: Gathered | Error
 }
 
 /** Whether a failure says that a source has not what a block needs, and will not have it soon. */
@@ -55,6 +61,8 @@ export class Inserter {
   private readonly parts: FollowerParts
   /** The block whose sources failed last, and in how many turns. */
   private lacking = { hash: '', turns: 0 }
+  /** Which source of which upstream served the last block. */
+  private lastSource: string | undefined
 
   constructor(parts: FollowerParts) {
     this.parts = parts
@@ -68,21 +76,23 @@ export class Inserter {
     return usableSources(abilities, this.parts.options).filter((source) => source.mayServe(abilities, isTip))
   }
 
-  /** Fetches a block, and what its first source has for it. */
+  /** Fetches a block, and what the first source has for it that has anything. */
   async fetch(upstream: Upstream, block: Header): Promise<FetchedBlock> {
-    const [source] = this.sources(upstream, block)
-    const [{ form, bytes }, gathered] = await Promise.all([
-      upstream.block(block.hash),
-      source === undefined ? undefined : this.gather(source, upstream, block),
-    ])
-    const size = gathered instanceof Error ? 0 : (gathered?.witness?.length ?? 0)
+    const [{ form, bytes }, tried] = await Promise.all([upstream.block(block.hash), this.gatherFirst(upstream, block)])
+    const gathered = tried.at(-1)?.gathered
+    const size = gathered === undefined || gathered instanceof Error ? 0 : (gathered.witness?.length ?? 0)
     if (size > 0) this.parts.events.received(size)
-    return {
-      form,
-      block: bytes,
-      bytes: bytes.length + size,
-      first: source === undefined || gathered === undefined ? undefined : { source, gathered },
+    return { form, block: bytes, bytes: bytes.length + size, tried }
+  }
+
+  private async gatherFirst(upstream: Upstream, block: Header): Promise<readonly Tried[]> {
+    const tried: Tried[] = []
+    for (const source of this.sources(upstream, block)) {
+      const gathered = await this.gather(source, upstream, block)
+      tried.push({ source, gathered })
+      if (!(gathered instanceof Error)) break
     }
+    return tried
   }
 
   /** What a source has, or why it has nothing; other failures reject. */
@@ -106,20 +116,34 @@ export class Inserter {
     const others = this.parts.upstreams.reached.map((reached) => reached.upstream).filter((other) => other !== upstream)
     for (const each of [upstream, ...others]) {
       for (const source of this.sources(each, block)) {
-        const isFirst = each === upstream && source === fetched.first?.source
-        const gathered = isFirst ? (fetched.first?.gathered as Gathered | Error) : await this.gather(source, each, block)
+        const before = each === upstream ? fetched.tried.find((tried) => tried.source === source) : undefined
+        const gathered = before?.gathered ?? (await this.gather(source, each, block))
         const answer = gathered instanceof Error ? gathered : await this.attempt(source, each, block, fetched, gathered)
         if (answer instanceof Refusal) {
           refusal = answer
           this.parts.events.refused(answer.field)
           if (!PROOF_FIELDS.has(answer.field)) break
         } else if (answer instanceof Error) failures.push(`${source.name} of ${each.shown}: ${answer.message}`)
-        else return this.took(block, answer, performance.now() - begun)
+        else {
+          this.noteSource(source, each, block, failures)
+          return this.took(block, answer, performance.now() - begun)
+        }
       }
     }
     if (refusal !== undefined) throw refusal
     if (failures.length > 0 && this.mayPass(block)) throw new Lacking(`block ${block.number}: ${failures.join('; ')}`)
     await this.asHole(upstream, block, fetched, failures)
+  }
+
+  /** Logs when another source serves than before, and what the better ones lack. */
+  private noteSource({ name }: Source, { shown }: Upstream, { number }: Header, failures: readonly string[]): void {
+    const now = `${name} of ${shown}`
+    if (now === this.lastSource) return
+    const isChange = this.lastSource !== undefined || failures.length > 0
+    this.lastSource = now
+    if (!isChange) return
+    const reason = failures.length === 0 ? {} : { reason: failures.join('; ') }
+    this.parts.events.log('info', 'blocks come by another source', { source: name, upstream: shown, number, ...reason })
   }
 
   /** Whether the next turn may have more luck with a block whose sources all failed. */

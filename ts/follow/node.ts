@@ -106,7 +106,7 @@ class Following implements FollowNode {
           onChange: () => this.follower.changed(),
         }),
     )
-    const elsewhere = new Elsewhere(upstreams, () => port.state(), hashAt, options.redirect)
+    const elsewhere = new Elsewhere(upstreams, () => port.state(), hashAt, options)
     this.core = followingCore(core, { elsewhere, progress: () => this.follower.progress })
     this.submission = options.redirect ? sendsTo(upstreams, core, this.sending()) : 'refused'
   }

@@ -45,6 +45,12 @@ const ENVELOPE_BYTES = 1024
 const LACKING_ATTEMPTS = 3
 const LACKING_WAIT_MS = 200
 
+/**
+ * A block so far below the head of its node is on every node behind the same address: what is
+ * lacking of it is not requested again.
+ */
+const SETTLED_BLOCKS = 64
+
 /** A node that cannot be followed; the message says why. */
 export class FollowError extends Error {
   override name = 'FollowError'
@@ -80,6 +86,10 @@ export class Upstream {
   head: Header | undefined
   /** Why it cannot be followed at the moment. */
   failure: string | undefined = 'not reached yet'
+  /** Whether the first attempt to reach it succeeded, once that is over. */
+  readonly firstContact: Promise<boolean>
+  /** The first attempt is over; later calls change nothing. */
+  readonly contacted: (isReached: boolean) => void
   private readonly options: UpstreamOptions
 
   constructor(options: UpstreamOptions) {
@@ -89,6 +99,11 @@ export class Upstream {
     this.client = new UpstreamClient({ url, timeoutMs, atOnce: readsAtOnce, answerBytesMax: ANSWER_BYTES_MAX })
     this.batches = new Batches(url, { unreachableMs: timeoutMs })
     this.shown = this.client.shown
+    let contacted: Upstream['contacted'] = () => undefined
+    this.firstContact = new Promise((resolve) => {
+      contacted = resolve
+    })
+    this.contacted = contacted
   }
 
   get timeoutMs(): number {
@@ -147,10 +162,12 @@ export class Upstream {
     if (call === undefined) throw new Lacking('it gives no witnesses')
     const params = { hash: [block.hash], object: [{ blockHash: block.hash }], number: [quantity(block.number)] }[call.by]
     const bounds = this.bounds(this.options.witnessBytesMax + ENVELOPE_BYTES)
-    const bytes = await this.had(`the witness of block ${block.number}`, async () => {
+    const isSettled = block.number + SETTLED_BLOCKS < (this.head?.number ?? 0)
+    const read = async (): Promise<Buffer | null> => {
       const answer = await this.client.onceUnchecked(call.method, params, bounds)
       return answer.length === 4 && answer.toString('latin1') === 'null' ? null : answer
-    })
+    }
+    const bytes = await this.had(`the witness of block ${block.number}`, read, isSettled ? 1 : LACKING_ATTEMPTS)
     if (call.by === 'number') await this.stillHas(block)
     return bytes
   }
@@ -165,7 +182,7 @@ export class Upstream {
    * What a node has, requested again while it may not have it yet: behind a load balancer, one
    * node says that there is a block, and another one gets the request for it.
    */
-  async had<T>(what: string, read: () => Promise<T | null>): Promise<T> {
+  async had<T>(what: string, read: () => Promise<T | null>, attempts = LACKING_ATTEMPTS): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       let why = 'it has none'
       try {
@@ -176,12 +193,13 @@ export class Upstream {
         if (isPassing(e.code)) throw e
         why = e.said
       }
-      if (attempt === LACKING_ATTEMPTS) throw new Lacking(`${what}: ${why}`)
+      if (attempt === attempts) throw new Lacking(`${what}: ${why}`)
       await sleep(LACKING_WAIT_MS)
     }
   }
 
   close(): void {
+    this.contacted(false)
     this.client.close()
     this.batches.close()
   }

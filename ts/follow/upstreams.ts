@@ -1,4 +1,5 @@
 // Several upstreams: which of them is followed, and which answers a request of a client.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockId } from '../core/follow.ts'
 import { UpstreamBusy } from '../upstream/client.ts'
 import { UpstreamError } from '../upstream/error.ts'
@@ -25,8 +26,32 @@ const UNKNOWN_BLOCK = /not found|unknown (block|header)|missing trie node|not av
 export class Upstreams {
   readonly all: readonly Upstream[]
 
+  /** Whether one was reached, or each was tried. */
+  private isContacted = false
+  private readonly contact: Promise<void>
+
   constructor(all: readonly Upstream[]) {
     this.all = all
+    this.contact = new Promise((resolve) => {
+      const each = all.map(async ({ firstContact }) => {
+        if (await firstContact) resolve()
+      })
+      void Promise.all(each).then(() => resolve())
+    })
+    void this.contact.then(() => {
+      this.isContacted = true
+    })
+  }
+
+  /**
+   * Resolves once an upstream was reached or each was tried, so that a request at the start does
+   * not fail because it came first; at the latest after so many milliseconds.
+   */
+  async contacted(waitMs: number): Promise<void> {
+    if (this.isContacted) return
+    const timer = new AbortController()
+    await Promise.race([this.contact, sleep(waitMs, undefined, { signal: timer.signal, ref: false }).catch(() => undefined)])
+    timer.abort()
   }
 
   get reached(): readonly Reached[] {

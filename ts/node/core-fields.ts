@@ -61,6 +61,7 @@ const ownDefault = <W extends string>(word: W) => or(word, undefined)
 const CONVERSIONS: { readonly [K in SettingKey]?: (value: Settings[K]) => unknown } = {
   'evm.tx_fee_cap_gwei': (fee) => or('none', 0)(fee) * WEI_PER_GWEI,
   'evm.max_trace_lookback_blocks': (blocks) => (blocks < 0 ? null : blocks),
+  'evm.max_trie_lookback_blocks': (blocks) => (blocks < 0 ? null : blocks),
   'evm.max_concurrent_trace_calls': permits,
   'evm.max_concurrent_simulation_calls': permits,
   'evm.max_share_per_client': (share) => Math.max(1, Math.floor(share * MILLION)),

@@ -111,6 +111,11 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
     message: 'block number N is beyond max lookback of M',
     data: 'the setting that says so: evm.max_trace_lookback_blocks',
   },
+  beyond_trie_lookback: {
+    code: CODE.server,
+    message:
+      'block N is D blocks below the head, and the state trie is computed for at most M (evm.max_trie_lookback_blocks), or more accounts and slots than can be taken back changed since',
+  },
   busy: {
     code: CODE.limitExceeded,
     message:

@@ -136,6 +136,7 @@ const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   block_number_order: ArgumentError,
   block_timestamp_order: ArgumentError,
   beyond_lookback: LimitError,
+  beyond_trie_lookback: LimitError,
   busy: LimitError,
   call_invalid: ExecutionError,
   cancelled: HearthError,

@@ -3,7 +3,7 @@
 use crate::ChainError;
 use crate::branch::Finality;
 use crate::edits::EditedState;
-use crate::follow::{MAINNET_GENESIS_HASH, Marks};
+use crate::follow::Marks;
 use crate::format;
 use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
@@ -293,11 +293,21 @@ impl Chain {
         if self.file.base == 0 {
             return Ok(self.file.base_hash);
         }
-        if self.file.rules == RulesFrom::Mainnet {
-            return Ok(MAINNET_GENESIS_HASH);
+        Ok(self.genesis()?.0)
+    }
+
+    /// Hash and time of the genesis block of the rules, whether the home has that block or not. The
+    /// time is 0 for a built-in network, none of whose forks is before its genesis.
+    ///
+    /// # Errors
+    /// As [`Self::genesis_hash`].
+    pub fn genesis(&self) -> Result<(B256, u64), ChainError> {
+        if let Some(network) = self.file.rules.network() {
+            return Ok((network.genesis_hash(), 0));
         }
         let (spec, genesis) = read_genesis(&self.paths)?;
-        Ok(build_genesis(&spec, &genesis)?.1)
+        let (block, hash) = build_genesis(&spec, &genesis)?;
+        Ok((hash, block.header.timestamp))
     }
 
     /// The working head. An open chain always has one.
@@ -364,9 +374,9 @@ impl Chain {
 
 /// The rules of a home's chain.
 fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
-    let spec = match file.rules {
-        RulesFrom::Mainnet => ChainSpec::mainnet(),
-        RulesFrom::Genesis | RulesFrom::Fork => read_genesis(paths)?.0,
+    let spec = match file.rules.network() {
+        Some(network) => network.spec(),
+        None => read_genesis(paths)?.0,
     };
     if spec.first_chain_id() != file.chain_id {
         let (there, given) = (file.chain_id.to_string(), spec.first_chain_id().to_string());

@@ -95,7 +95,7 @@ impl ChainFile {
         };
         let origin = |file: &Self| match file.rules {
             RulesFrom::Fork => "that of a fork".to_owned(),
-            RulesFrom::Genesis | RulesFrom::Mainnet => "its own".to_owned(),
+            _ => "its own".to_owned(),
         };
         if there.rules != self.rules {
             return Err(other("first state", origin(there), origin(self)));

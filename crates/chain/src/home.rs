@@ -1,7 +1,7 @@
 //! A home's description of itself: `config/chain.json` and the genesis file, and the locations of
 //! its stores.
 
-use crate::ChainError;
+use crate::{ChainError, Network};
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{CommitmentKind, Fsync};
@@ -102,9 +102,39 @@ pub enum RulesFrom {
     Genesis,
     /// Ethereum mainnet's, built in.
     Mainnet,
+    /// Sepolia's, built in.
+    Sepolia,
+    /// Holesky's, built in.
+    Holesky,
+    /// Hoodi's, built in.
+    Hoodi,
     /// `config/genesis.json`; the first state is that of another chain's block, of which the home
     /// only contains changed parts.
     Fork,
+}
+
+impl RulesFrom {
+    /// The network whose rules they are, where they are built in.
+    pub fn network(self) -> Option<Network> {
+        match self {
+            Self::Mainnet => Some(Network::Mainnet),
+            Self::Sepolia => Some(Network::Sepolia),
+            Self::Holesky => Some(Network::Holesky),
+            Self::Hoodi => Some(Network::Hoodi),
+            Self::Genesis | Self::Fork => None,
+        }
+    }
+}
+
+impl From<Network> for RulesFrom {
+    fn from(network: Network) -> Self {
+        match network {
+            Network::Mainnet => Self::Mainnet,
+            Network::Sepolia => Self::Sepolia,
+            Network::Holesky => Self::Holesky,
+            Network::Hoodi => Self::Hoodi,
+        }
+    }
 }
 
 /// What commits to a home's state.

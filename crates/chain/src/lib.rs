@@ -23,6 +23,7 @@ mod home;
 pub mod import;
 mod insert;
 mod natives;
+mod network;
 pub mod operate;
 mod reader;
 mod state_options;
@@ -42,12 +43,13 @@ pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};
 pub use follow::{
     FollowAnswer, FollowMeta, FollowSource, FollowedBlock, FollowedRules, FollowedState, FollowedTo,
-    GivenBlock, MAINNET_GENESIS_HASH, Verified,
+    GivenBlock, Verified,
 };
 pub use fork::ForkBlock;
 pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
+pub use network::Network;
 pub use reader::ChainReader;
 pub use state_options::StateOptions;
 pub use watch::{AddedBlock, BlockNumHash, ChainWatcher};

@@ -181,6 +181,9 @@ pub struct RpcLimits {
     /// How far below the head a block may be whose trace reads historical state, in blocks; `None`
     /// for no limit.
     pub max_trace_lookback_blocks: Option<u64>,
+    /// How far below the head a block may be whose witness or intermediate roots are computed, in
+    /// blocks; `None` for no limit.
+    pub max_trie_lookback_blocks: Option<u64>,
     /// Whether the transactions of a block are traced in parallel, if its capsule allows that.
     pub parallel_block_traces: bool,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.

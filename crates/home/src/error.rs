@@ -293,6 +293,12 @@ pub enum NodeError {
         /// Blocks below the head whose state traces may read.
         lookback: u64,
     },
+    /// The state trie of a block is too far below the head to be computed.
+    #[error("{reason}")]
+    BeyondTrieLookback {
+        /// How far, and which limit that is beyond.
+        reason: String,
+    },
     /// `evm.trace_source` is `capsule`, and this block has none.
     #[error(
         "block {height} ({hash}) has no trace capsule, and evm.trace_source = capsule rules out its history"
@@ -460,6 +466,7 @@ impl NodeError {
             Self::Cancelled => "cancelled",
             Self::Busy { .. } | Self::WaitedTooLong { .. } | Self::ShortOfMemory { .. } => "busy",
             Self::BeyondLookback { .. } => "beyond_lookback",
+            Self::BeyondTrieLookback { .. } => "beyond_trie_lookback",
             Self::Closed => "closed",
             Self::HomeDamaged { .. } => "home_damaged",
             Self::RecordDamaged { .. } => "record_damaged",
@@ -571,7 +578,7 @@ impl From<StateError> for NodeError {
                 Self::NotRetained { height, oldest, newest }
             }
             StateError::Origin(_) => Self::Origin { message: error.to_string() },
-            StateError::TooFarBack { .. } => Self::LimitExceeded { message: error.to_string() },
+            StateError::TooFarBack { .. } => Self::BeyondTrieLookback { reason: error.to_string() },
             StateError::NoTrie { .. } => Self::Unsupported { message: error.to_string() },
             other => Self::State(other),
         }

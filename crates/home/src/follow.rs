@@ -3,7 +3,7 @@
 use crate::{FlatkvConfig, FsyncPolicy, Home, LittableConfig, NodeError, chain_error, open::fsync};
 use alloy_primitives::{B256, Bytes};
 use alloy_rlp::Decodable as _;
-use hearth_chain::{Chain, ChainError, ChainOptions, FollowMeta, FollowedRules, GivenBlock};
+use hearth_chain::{Chain, ChainError, ChainOptions, FollowMeta, FollowedRules, GivenBlock, Network};
 use hearth_primitives::{Elsewhere, Header, Height, StateError};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -52,10 +52,12 @@ impl FollowedChain {
     fn rules(self) -> Result<FollowedRules, NodeError> {
         match (self.network.as_deref(), self.genesis) {
             (_, Some(text)) => Ok(FollowedRules::Genesis(text)),
-            (Some("mainnet"), None) => Ok(FollowedRules::Mainnet),
-            (Some(name), None) => Err(NodeError::Genesis {
-                reason: format!("the rules of {name} are not built in: give its genesis file"),
-            }),
+            (Some(name), None) => {
+                let network = Network::named(name).ok_or_else(|| NodeError::Genesis {
+                    reason: format!("the rules of {name} are not built in: give its genesis file"),
+                })?;
+                Ok(FollowedRules::Network(network))
+            }
             (None, None) => {
                 Err(NodeError::Genesis { reason: "neither a network nor a genesis file is given".into() })
             }

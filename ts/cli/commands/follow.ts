@@ -1,4 +1,5 @@
 // hearth follow: blocks, receipts, logs and traces of another node's chain, without its state.
+import { CoreError } from '../../core/error.ts'
 import { UsageError } from '../args.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Command } from '../command.ts'
@@ -26,7 +27,7 @@ export const follow: Command = {
       doc: 'Nodes to follow, by JSON-RPC over HTTP; the first one that answers is followed.',
     },
     'upstream-ws': { value: 'URL', settings: ['follow.upstream_ws_url'], doc: 'WebSocket of the first one, for new heads.' },
-    network: { value: 'NAME', doc: 'Rules of the chain: mainnet.' },
+    network: { value: 'NAME', doc: 'Rules of the chain: mainnet, sepolia, holesky or hoodi; the chain id names them.' },
     genesis: { value: 'FILE', doc: 'Rules of the chain: genesis in go-ethereum format.' },
     from: { value: 'BLOCK', settings: ['follow.from'], doc: 'First block of a new data directory: latest, finalized or a number.' },
     checkpoint: {
@@ -54,9 +55,16 @@ export const follow: Command = {
     const other = OTHER_SOURCES.find((key) => settings[key])
     if (other !== undefined) throw new UsageError(`${other} is true: blocks of hearth follow come from its upstream alone`)
     if (!hasChain(home)) await makeFollowerHome(home, resolved, parsed, terminal)
-    const run = new FollowRun(settings)
     const ready = async (server: Parameters<typeof urlsOf>[0]): Promise<string> =>
       `hearth is ready: JSON-RPC on ${urlsOf(server).join(' and ')}\n`
-    return await serve('start', parsed, terminal, ready, run.extras(home))
+    const start = (): Promise<number> => serve('start', parsed, terminal, ready, new FollowRun(settings).extras(home))
+    try {
+      return await start()
+    } catch (e) {
+      // The process that made the data directory ended before its stores had their first block.
+      if (!(e instanceof CoreError) || e.kind !== 'home_empty') throw e
+      await makeFollowerHome(home, resolved, parsed, terminal)
+      return await start()
+    }
   },
 }

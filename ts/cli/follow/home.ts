@@ -11,11 +11,28 @@ import type { Terminal } from '../command.ts'
 import { inputFile } from '../commands/job.ts'
 import { addSettingsFile, makeHome } from '../home.ts'
 
-/** Chain id of the network whose rules are built in. */
-const MAINNET_ID = 1
+/** Networks whose rules are built in, by their chain ids. */
+const NETWORKS: ReadonlyMap<number, string> = new Map([
+  [1, 'mainnet'],
+  [11_155_111, 'sepolia'],
+  [17_000, 'holesky'],
+  [560_048, 'hoodi'],
+])
 
-/** Whether a data directory has a chain already. */
-export const hasChain = (home: string): boolean => fs.existsSync(path.join(home, 'config', 'chain.json'))
+const descriptionOf = (home: string): string => path.join(home, 'config', 'chain.json')
+
+/** Whether a data directory has a chain already, or the description of one. */
+export const hasChain = (home: string): boolean => fs.existsSync(descriptionOf(home))
+
+/**
+ * Hash of the block after which a data directory begins whose making was interrupted: its
+ * description is there, and its stores may be empty.
+ */
+function begunAfter(home: string): string | undefined {
+  if (!hasChain(home)) return undefined
+  const { baseHash } = JSON.parse(fs.readFileSync(descriptionOf(home), 'utf8')) as { baseHash?: unknown }
+  return typeof baseHash === 'string' ? baseHash : undefined
+}
 
 /** The rules of the chain, by flags or by the chain id. */
 function rulesOf({ flags }: Parsed, chainId: number, shown: string): { readonly network?: string; readonly genesis?: string } {
@@ -24,8 +41,11 @@ function rulesOf({ flags }: Parsed, chainId: number, shown: string): { readonly 
     throw new UsageError('--network and --genesis both name the rules of the chain: give one of them')
   if (genesis !== undefined) return { genesis: fs.readFileSync(inputFile(genesis, 'the genesis file'), 'utf8') }
   if (network !== undefined) return { network }
-  if (chainId === MAINNET_ID) return { network: 'mainnet' }
-  throw new UsageError(`${shown} has chain ${chainId}, whose rules are not built in: give --genesis FILE, in go-ethereum format`)
+  const found = NETWORKS.get(chainId)
+  if (found !== undefined) return { network: found }
+  throw new UsageError(
+    `${shown} has chain ${chainId}, whose rules are not built in: give --genesis FILE, in go-ethereum format (built in: ${[...NETWORKS.values()].join(', ')})`,
+  )
 }
 
 /** Number or hash of the block below the first one that is to be followed. */
@@ -47,14 +67,17 @@ export const upstreamOf = (url: string, settings: Settings): Upstream =>
     readsAtOnce: settings['follow.redirect_max_in_flight'],
   })
 
-/** Makes a data directory that follows the first upstream. Rejects with `FollowError`. */
+/**
+ * Makes a data directory that follows the first upstream, or completes one. Rejects with
+ * `FollowError`.
+ */
 export async function makeFollowerHome(home: string, resolved: Resolved, parsed: Parsed, terminal: Terminal): Promise<void> {
   const { settings } = resolved
   const upstream = upstreamOf(settings['follow.upstream_urls'][0] as string, settings)
   try {
     const { clientVersion, chainId } = await reached(upstream, { source: settings['follow.source'], verify: settings['follow.verify'] })
     const chain = rulesOf(parsed, chainId, upstream.shown)
-    const [base, genesis] = await Promise.all([baseOf(upstream, resolved), upstream.headerAt('0x0')])
+    const [base, genesis] = await Promise.all([begunAfter(home) ?? baseOf(upstream, resolved), upstream.headerAt('0x0')])
     const header = await upstream.headerBytes(base)
     makeHome(home)
     const { fsync, flatkv, littable } = storage(home, settings)

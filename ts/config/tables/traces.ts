@@ -106,6 +106,13 @@ export const TRACES = {
     unit: 'blocks',
     doc: 'Maximum number of blocks below the head for a trace that needs the state of its height; 0 is the head only, -1 is no limit. Traces from the cache or from the capsule of a block are served at any depth.',
   }),
+  'evm.max_trie_lookback_blocks': setting({
+    core: 'rpc.maxTrieLookbackBlocks',
+    kind: offAt(-1, integer(-1, Number.MAX_SAFE_INTEGER)),
+    default: 1024,
+    unit: 'blocks',
+    doc: 'Maximum number of blocks below the head for debug_executionWitness and debug_intermediateRoots. The state trie of a block is computed from that of the head, so that time and memory of one request grow with the blocks between; 0 is the head only, -1 is no limit but that of 4,000,000 changed accounts and slots.',
+  }),
   'evm.max_trace_filter_blocks': setting({
     kind: integer(1, Number.MAX_SAFE_INTEGER),
     default: 1_000,

@@ -4,23 +4,19 @@ use crate::chain::build_genesis;
 use crate::home::{
     ChainFile, Commitment, FOLLOWER_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
 };
-use crate::{Chain, ChainError, ChainOptions};
-use alloy_primitives::{B256, b256};
+use crate::{Chain, ChainError, ChainOptions, Network};
+use alloy_primitives::B256;
 use hearth_evm::ChainSpec;
 use hearth_flatkv::{Commit, IndexWrite};
 use hearth_ledger::index::number_key;
 use hearth_primitives::{Changeset, Header};
 use std::path::Path;
 
-/// Hash of the genesis block of Ethereum mainnet.
-pub const MAINNET_GENESIS_HASH: B256 =
-    b256!("0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3");
-
 /// The rules of the chain that is followed.
 #[derive(Clone, Debug)]
 pub enum FollowedRules {
-    /// Ethereum mainnet's.
-    Mainnet,
+    /// Those of a network that is built in.
+    Network(Network),
     /// Those of a geth-format genesis file, given as text.
     Genesis(String),
 }
@@ -29,7 +25,7 @@ impl FollowedRules {
     /// The rules, and the hash of the genesis block.
     fn read(&self, paths: &HomePaths) -> Result<(ChainSpec, B256), ChainError> {
         match self {
-            Self::Mainnet => Ok((ChainSpec::mainnet(), MAINNET_GENESIS_HASH)),
+            Self::Network(network) => Ok((network.spec(), network.genesis_hash())),
             Self::Genesis(text) => {
                 let (spec, genesis) = parse_genesis(&paths.genesis(), text)?;
                 let (_, hash) = build_genesis(&spec, &genesis)?;
@@ -64,7 +60,7 @@ impl Chain {
         let file = ChainFile {
             format: FOLLOWER_FORMAT,
             rules: match rules {
-                FollowedRules::Mainnet => RulesFrom::Mainnet,
+                FollowedRules::Network(network) => (*network).into(),
                 FollowedRules::Genesis(_) => RulesFrom::Genesis,
             },
             chain_id: spec.chain_id(),

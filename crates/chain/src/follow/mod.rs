@@ -17,7 +17,7 @@ pub use answer::{
     FollowAnswer, FollowMeta, FollowSource, FollowedBlock, FollowedState, FollowedTo, Verified,
 };
 pub(crate) use elsewhere::Elsewhere;
-pub use home::{FollowedRules, MAINNET_GENESIS_HASH};
+pub use home::FollowedRules;
 pub(crate) use marks::{Marks, is_hole};
 
 use crate::insert::Working;

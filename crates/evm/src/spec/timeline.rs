@@ -98,6 +98,40 @@ mod tests {
     }
 
     #[test]
+    fn test_networks_have_the_fork_hashes_of_go_ethereum() {
+        // core/forkid/forkid_test.go: from the first fork by time to the last change.
+        let sepolia =
+            [0xb96c_bd13, 0xf7f9_bc08, 0x88cf_81d9, 0xed88_b5fd, 0xe2ae_4999, 0x5607_8a1e, 0x2689_56b6];
+        let holesky =
+            [0xc61a_6098, 0xfd4f_016b, 0x9b19_2ad0, 0xdfbd_9bed, 0x783d_ef52, 0xa280_a45c, 0x9bc6_cb31];
+        let hoodi = [0xbef7_1d30, 0x0929_e24e, 0xe7e0_e7ff, 0x3893_353e, 0x23aa_1351];
+        let networks: [(ChainSpec, B256, &[u32]); 3] = [
+            (
+                ChainSpec::sepolia(),
+                b256!("0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9"),
+                &sepolia,
+            ),
+            (
+                ChainSpec::holesky(),
+                b256!("0xb5f7f912443c940f21fd611f12828d75b534364ed9e95ca4e307729a4661bde4"),
+                &holesky,
+            ),
+            (
+                ChainSpec::hoodi(),
+                b256!("0xbbe312868b376a3001692a646dd2d7d1e4406380dfd86b98aa8a34d1557c971b"),
+                &hoodi,
+            ),
+        ];
+        for (spec, genesis, hashes) in networks {
+            let times = spec.fork_times().into_iter().filter(|time| *time > 0);
+            let found: Vec<_> =
+                std::iter::once(0).chain(times).map(|time| spec.fork_hash(&genesis, 0, time)).collect();
+            let expected: Vec<_> = hashes.iter().map(|hash| hash.to_be_bytes()).collect();
+            assert_eq!(found, expected, "chain {}", spec.chain_id());
+        }
+    }
+
+    #[test]
     fn precompiles_come_with_their_forks() {
         let count = |fork| named_precompiles(fork).count();
         assert_eq!([Fork::Shanghai, Fork::Cancun, Fork::Prague, Fork::Osaka].map(count), [9, 10, 17, 18]);

@@ -7,7 +7,7 @@ use hearth_evm::{
     BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, ChainSpec, Fork, HISTORY_ADDRESS,
     WITHDRAWAL_REQUESTS_ADDRESS, named_precompiles,
 };
-use hearth_home::{Home, JsonWriter, NodeError};
+use hearth_home::{Home, JsonWriter, NodeError, chain_error};
 use hearth_primitives::Height;
 
 /// Bytes to reserve for the configuration of three forks.
@@ -15,10 +15,16 @@ const CONFIG_BYTES: usize = 6_000;
 
 /// The rules of the head, of the next fork by time, and of the last one that is scheduled.
 pub(super) fn of_forks(home: &Home) -> Answer {
-    let first = home.first_block();
-    let genesis = home.canonical(0)?.ok_or(NodeError::BeforeFirstBlock { height: 0, first })?;
     let spec = home.chain().spec();
-    let origin = Origin { spec, hash: genesis.hash, time: genesis.block.header.timestamp };
+    let (hash, time) = if home.chain().is_follower() {
+        // It has the rules of the chain wherever it begins.
+        home.chain().genesis().map_err(|error| chain_error(&home.config().home, error))?
+    } else {
+        let first = home.first_block();
+        let genesis = home.canonical(0)?.ok_or(NodeError::BeforeFirstBlock { height: 0, first })?;
+        (genesis.hash, genesis.block.header.timestamp)
+    };
+    let origin = Origin { spec, hash, time };
     let now = home.head()?.block.header.timestamp;
     let times = spec.fork_times();
     let current = times.range(..=now).next_back();

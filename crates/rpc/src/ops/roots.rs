@@ -9,10 +9,6 @@ use hearth_primitives::{Failure, Height, RootTracker as _};
 use hearth_traces::check_traceable;
 use std::sync::atomic::Ordering;
 
-/// Furthest block below the head whose roots or witness are computed: the trie is that of the head,
-/// reverted block by block.
-pub const MAX_DEPTH_BLOCKS: u64 = 1024;
-
 pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     let (stored, refused);
     let block = match home.block_by_hash(hash)? {
@@ -62,13 +58,15 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     Ok(render(&roots))
 }
 
-/// Checks that the trie of a block's parent is made in reasonable time.
+/// Checks that the trie of a block's parent may be computed: it is that of the head, reverted block
+/// by block.
 pub(super) fn check_depth(home: &Home, number: Height) -> Result<(), NodeError> {
+    let Some(most) = home.config().rpc.max_trie_lookback_blocks else { return Ok(()) };
     let depth = home.head()?.block.header.number.saturating_sub(number);
-    if depth > MAX_DEPTH_BLOCKS {
-        return Err(NodeError::LimitExceeded {
-            message: format!(
-                "block {number} is {depth} blocks below the head, at most {MAX_DEPTH_BLOCKS} are allowed"
+    if depth > most {
+        return Err(NodeError::BeyondTrieLookback {
+            reason: format!(
+                "block {number} is {depth} blocks below the head, and the state trie is computed for at most {most} (evm.max_trie_lookback_blocks)"
             ),
         });
     }
