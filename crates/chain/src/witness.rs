@@ -2,7 +2,7 @@
 //! (execution-apis, `debug_executionWitness`).
 
 use crate::{Chain, ChainError};
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256};
 use hearth_evm::{BlockEnvironment, BlockError, BlockExecutor, Field, check_output, recover_senders};
 use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker as _, StateError, StateReader};
 use hearth_trie::{RecordingNodes, StateTrie};
@@ -46,7 +46,9 @@ impl Chain {
         );
         let executor = executor.with_sidecar(self.sidecar(&hash)?);
         let roots = StateTrie::new(nodes.clone(), root);
-        let (output, after) = replay(executor, block, roots).map_err(refused)?;
+        let senders = self.ledger.senders(&hash)?;
+        let senders = senders.filter(|senders| senders.len() == block.body.transactions.len());
+        let (output, after) = replay(executor, block, senders.as_deref(), roots).map_err(refused)?;
         if after != header.state_root {
             let (expected, got) = (after.to_string(), header.state_root.to_string());
             return Err(refused(BlockError::Mismatch { field: Field::StateRoot, expected, got }));
@@ -84,15 +86,23 @@ impl Chain {
     }
 }
 
-/// Executes a block, and the state root after it by `roots`.
+/// Executes a block whose senders are stored, and the state root after it by `roots`.
 fn replay(
     executor: BlockExecutor<'_>,
     block: &Block,
+    senders: Option<&Vec<Address>>,
     mut roots: StateTrie<'_>,
 ) -> Result<(BlockOutput, B256), BlockError> {
     let (spec, header) = (executor.spec(), &block.header);
-    let senders = recover_senders(spec, executor.environment(), &block.body.transactions)?;
-    let output = executor.run(block, &senders, Some(&mut roots))?;
+    let recovered;
+    let senders = match senders {
+        Some(senders) => senders,
+        None => {
+            recovered = recover_senders(spec, executor.environment(), &block.body.transactions)?;
+            &recovered
+        }
+    };
+    let output = executor.run(block, senders, Some(&mut roots))?;
     check_output(spec, header, &output)?;
     let root = roots.root()?;
     Ok((output, root))

@@ -146,6 +146,7 @@ pub(crate) fn open(
         views: Default::default(),
         codes: CodeCache::new(shares.codes),
         kept,
+        pasts: Default::default(),
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
         deferred: AtomicBool::new(false),

@@ -2,7 +2,7 @@
 //! above the block taken back.
 
 use crate::{
-    CommitmentKind, FlatKv,
+    CommitmentKind, FlatKv, Head,
     db::{Family, Pinned},
     error::corrupt,
     rows::{meta, read_changed_accounts, read_head},
@@ -40,35 +40,35 @@ impl FlatKv {
         Ok(PastTrie(trie))
     }
 
-    /// The nodes of the state trie after the block at a height, and its root. Made as
-    /// [`Self::trie_at`] makes the trie.
-    ///
-    /// # Errors
-    /// As [`Self::trie_at`].
-    pub fn nodes_at(self: &Arc<Self>, height: Height) -> Result<(B256, PastNodes<'_>), StateError> {
-        let (pinned, head, changes) = self.pinned_at(height)?;
-        let pinned = Arc::new(pinned);
-        let mut trie = StateTrie::new(Arc::new(PinnedNodes(pinned.clone())), head);
-        trie.apply(&changes)?;
-        let root = trie.root()?;
-        let changed = trie.changed_nodes()?.into_iter();
-        let changed = changed.filter_map(|(key, rlp)| Some((key, rlp?))).collect();
-        Ok((root, PastNodes { stored: PinnedNodes(pinned), changed }))
-    }
-
     /// The store as of now, the root of its head, and what takes the head's state back to that
     /// after the block at a height.
     fn pinned_at(self: &Arc<Self>, height: Height) -> Result<(Pinned<'_>, B256, Changeset), StateError> {
+        let (pinned, head) = self.pin_for(height)?;
+        let changes = self.between(&pinned, height, head.height)?.back();
+        Ok((pinned, head.commitment, changes))
+    }
+
+    /// The store as of now, which has the state after the block at a height, and its head.
+    pub(crate) fn pin_for(self: &Arc<Self>, height: Height) -> Result<(Pinned<'_>, Head), StateError> {
         if self.core.kind != CommitmentKind::Mpt {
             return Err(self.core.no_trie());
         }
         self.at(height)?;
         let pinned = self.core.db.pin()?;
         let head = read_head(&pinned.get(Family::Metadata, meta::HEAD)?.ok_or_else(|| corrupt("head"))?)?;
+        Ok((pinned, head))
+    }
+
+    /// What changed between the states after two blocks.
+    pub(crate) fn between(
+        self: &Arc<Self>,
+        pinned: &Pinned<'_>,
+        low: Height,
+        high: Height,
+    ) -> Result<Between, StateError> {
         // Pruned, or unwound, since it was looked at.
-        let gone = || self.at(height).map_or_else(|gone| gone, |_| corrupt("changes"));
-        let changes = taken_back(&pinned, height, head.height, TAKEN_BACK_MAX)?.ok_or_else(gone)?;
-        Ok((pinned, head.commitment, changes))
+        let gone = || self.at(low).map_or_else(|gone| gone, |_| corrupt("changes"));
+        Between::read(pinned, low, high, TAKEN_BACK_MAX)?.ok_or_else(gone)
     }
 
     /// What the state root after the block at a height proves of an account and of some of its
@@ -113,75 +113,92 @@ impl RootTracker for PastTrie<'_> {
     }
 }
 
-/// An account at the target, and its slots that changed since.
-struct Back {
-    old: Option<Account>,
-    new: Option<Account>,
-    /// Of each slot the value at the target and that of the head.
+/// What changed between the states after two blocks: of each account and slot both values, once.
+pub(crate) struct Between(BTreeMap<Address, Both>);
+
+/// An account in both states, and its slots that changed.
+struct Both {
+    low: Option<Account>,
+    high: Option<Account>,
+    /// Of each slot the value in the lower state and that in the higher one.
     slots: HashMap<U256, (U256, U256)>,
 }
 
-/// What takes the head's state back to that after the block at `to`: of each account and slot the
-/// value there, once. `None` where the changes of a block between are gone.
+/// What takes the state after the block at `from` back to that after `to`; see [`Between::read`].
 pub(crate) fn taken_back(
     pinned: &Pinned<'_>,
     to: Height,
     from: Height,
     limit: usize,
 ) -> Result<Option<Changeset>, StateError> {
-    let mut back: BTreeMap<Address, Back> = BTreeMap::new();
-    let mut count = 0;
-    // Oldest first: the value before the first change is that of the target. A destroyed account
-    // lists all its slots.
-    for height in to + 1..=from {
-        let Some(row) = pinned.get(Family::Changes, &height.to_be_bytes())? else { return Ok(None) };
-        for AccountChange { address, old, new, storage, .. } in read_changed_accounts(&row)? {
-            count += 1 + storage.len();
-            let back = back.entry(address).or_insert_with(|| Back { old, new, slots: HashMap::new() });
-            back.new = new;
-            for slot in storage {
-                back.slots.entry(slot.slot).or_insert((slot.old, slot.new)).1 = slot.new;
+    Ok(Between::read(pinned, to, from, limit)?.map(Between::back))
+}
+
+impl Between {
+    /// Reads the changes of the blocks above `low` up to `high`. `None` where those of one are
+    /// gone.
+    fn read(
+        pinned: &Pinned<'_>,
+        low: Height,
+        high: Height,
+        limit: usize,
+    ) -> Result<Option<Self>, StateError> {
+        let mut all: BTreeMap<Address, Both> = BTreeMap::new();
+        let mut count = 0;
+        // Oldest first: the value before the first change is that of the lower state. A destroyed
+        // account lists all its slots.
+        for height in low + 1..=high {
+            let Some(row) = pinned.get(Family::Changes, &height.to_be_bytes())? else { return Ok(None) };
+            for AccountChange { address, old, new, storage, .. } in read_changed_accounts(&row)? {
+                count += 1 + storage.len();
+                let both = Both { low: old, high: new, slots: HashMap::new() };
+                let both = all.entry(address).or_insert(both);
+                both.high = new;
+                for slot in storage {
+                    both.slots.entry(slot.slot).or_insert((slot.old, slot.new)).1 = slot.new;
+                }
             }
-        }
-        if count > limit {
-            // Some changed several times: what counts is what is in memory.
-            count = back.values().map(|back| 1 + back.slots.len()).sum();
             if count > limit {
-                return Err(StateError::TooFarBack { height: to, limit });
+                // Some changed several times: what counts is what is in memory.
+                count = all.values().map(|both| 1 + both.slots.len()).sum();
+                if count > limit {
+                    return Err(StateError::TooFarBack { height: low, limit });
+                }
             }
         }
-    }
-    let accounts = back.into_iter().map(|(address, Back { old, new, slots })| {
-        let storage = slots.into_iter().map(|(slot, (old, new))| SlotChange { slot, old: new, new: old });
-        AccountChange { address, old: new, new: old, wiped: false, storage: storage.collect() }
-    });
-    Ok(Some(Changeset { accounts: accounts.collect(), codes: Vec::new() }))
-}
-
-/// The nodes of the state trie after a block: those of the head, and in their place those that
-/// taking back the blocks above it made.
-pub struct PastNodes<'a> {
-    stored: PinnedNodes<'a>,
-    changed: HashMap<Vec<u8>, Vec<u8>>,
-}
-
-impl NodeSource for PastNodes<'_> {
-    fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
-        match self.changed.get(&node_key(owner, path)) {
-            // A node of the witness is what clients hash: a wrong one must not leave.
-            Some(rlp) if keccak256(rlp) == *hash => Ok(rlp.clone()),
-            Some(_) => Err(StateError::MissingNode { hash: *hash }),
-            None => self.stored.node(owner, path, hash),
-        }
+        Ok(Some(Self(all)))
     }
 
-    fn paths(&self, _: &B256) -> Result<Vec<Vec<u8>>, StateError> {
-        Ok(Vec::new())
+    /// The changes that take the higher state back to the lower one.
+    pub(crate) fn back(self) -> Changeset {
+        self.changes(|Both { low, high, slots }| {
+            let slots = slots.into_iter().map(|(slot, (low, high))| SlotChange { slot, old: high, new: low });
+            (high, low, slots.collect())
+        })
+    }
+
+    /// The changes that take the lower state to the higher one.
+    pub(crate) fn forth(self) -> Changeset {
+        self.changes(|Both { low, high, slots }| {
+            let slots = slots.into_iter().map(|(slot, (low, high))| SlotChange { slot, old: low, new: high });
+            (low, high, slots.collect())
+        })
+    }
+
+    fn changes(
+        self,
+        turn: impl Fn(Both) -> (Option<Account>, Option<Account>, Vec<SlotChange>),
+    ) -> Changeset {
+        let accounts = self.0.into_iter().map(|(address, both)| {
+            let (old, new, storage) = turn(both);
+            AccountChange { address, old, new, wiped: false, storage }
+        });
+        Changeset { accounts: accounts.collect(), codes: Vec::new() }
     }
 }
 
 /// The trie family as of one moment.
-struct PinnedNodes<'a>(Arc<Pinned<'a>>);
+pub(crate) struct PinnedNodes<'a>(pub(crate) Arc<Pinned<'a>>);
 
 impl NodeSource for PinnedNodes<'_> {
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {

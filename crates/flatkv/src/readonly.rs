@@ -116,6 +116,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         views: Default::default(),
         codes: CodeCache::new(Shares::of(options.memory_budget_bytes).codes),
         kept: Kept::new(0),
+        pasts: Default::default(),
         metrics: FlatkvMetrics::new(&options.metrics),
         dirty: AtomicBool::new(false),
         deferred: AtomicBool::new(false),

@@ -7,6 +7,7 @@ use crate::{
     commitment::Lattice,
     db::{Db, Family},
     flush::Unflushed,
+    past_nodes::KeptPasts,
     prune::{Pruner, Pruning},
     snapshot::{Keeper, Snapshot, Snapshots},
     staging::Staged,
@@ -68,6 +69,8 @@ pub(crate) struct Core {
     pub(crate) views: Mutex<Views>,
     pub(crate) codes: CodeCache,
     pub(crate) kept: Kept,
+    /// Nodes of tries of earlier blocks.
+    pub(crate) pasts: KeptPasts,
     pub(crate) metrics: FlatkvMetrics,
     /// Whether anything was appended that no sync reached yet.
     pub(crate) dirty: AtomicBool,

@@ -5,13 +5,10 @@ use crate::{
     state::StateTrie,
     tree::NodeSource,
 };
-use alloy_primitives::{B256, Bytes, keccak256};
+use alloy_primitives::{B256, Bytes, keccak256, map::B256Map};
 use hearth_primitives::{Changeset, RootTracker, StateError};
 use rayon::prelude::*;
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 /// A partial state trie whose nodes come from a recorded witness.
 ///
@@ -42,7 +39,7 @@ impl RootTracker for WitnessTrie {
 /// Nodes of a witness by their Keccak-256 hash.
 #[derive(Clone, Debug, Default)]
 pub struct WitnessNodes {
-    nodes: HashMap<B256, Bytes>,
+    nodes: B256Map<Bytes>,
     /// Nodes that are not here, and are branches.
     branches: HashSet<B256>,
 }

@@ -5,6 +5,7 @@ use alloy_primitives::{B256, U256, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount, proof::verify_proof};
 use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError};
 use hearth_primitives::{Account, RootTracker, StateError};
+use hearth_trie::StateTrie;
 use std::{
     sync::{
         Arc,
@@ -91,6 +92,55 @@ fn the_trie_of_an_earlier_block_goes_on_as_the_chain_did() {
         trie.apply(&next.changes).unwrap();
     }
     assert_eq!(trie.root().unwrap(), chain[19].world.root());
+}
+
+/// Checks what the nodes of an earlier block say of each account and slot.
+fn check_nodes(kv: &Arc<FlatKv>, block: &Block) {
+    let (root, nodes) = kv.nodes_at(block.height).unwrap();
+    assert_eq!(root, block.world.root(), "block {}", block.height);
+    let mut trie = StateTrie::new(Arc::new(nodes), root);
+    for address in (0..ACCOUNTS + 2).map(address) {
+        let expected = block.world.accounts.get(&address);
+        assert_eq!(trie.account(&address).unwrap(), expected.map(|(account, _)| *account));
+        for slot in (0..SLOTS + 2).map(slot) {
+            let value = expected.and_then(|(_, storage)| storage.get(&slot)).copied().unwrap_or_default();
+            assert_eq!(trie.slot(&address, &slot).unwrap(), value, "block {}", block.height);
+        }
+    }
+}
+
+#[test]
+fn nodes_of_earlier_blocks_are_right_in_any_order() {
+    for seed in 0..4 {
+        let home = Home::new(CommitmentKind::Mpt);
+        let kv = home.open().unwrap();
+        let mut chain = chain(&home, &kv, BLOCKS, seed);
+        let mut random = Random(seed + 50);
+        // As who catches up, at times beside the next ones, at times back.
+        chain.iter().for_each(|block| check_nodes(&kv, block));
+        (0..60).for_each(|_| check_nodes(&kv, &chain[(random.next() % BLOCKS) as usize]));
+        for pair in chain[10..50].chunks(2) {
+            pair.iter().rev().for_each(|block| check_nodes(&kv, block));
+        }
+        // Another branch, whose head is as high.
+        kv.unwind(chain[40].height).unwrap();
+        chain.truncate(41);
+        while chain.len() < BLOCKS as usize {
+            let next = chain.last().unwrap().next(random.next());
+            next.commit(&kv, &home.tables, false).unwrap();
+            chain.push(next);
+            let at = (random.next() % chain.len() as u64) as usize;
+            chain[at..].iter().take(3).for_each(|block| check_nodes(&kv, block));
+        }
+        thread::scope(|scope| {
+            for lane in 0..4 {
+                let (kv, chain) = (&kv, &chain);
+                scope.spawn(move || {
+                    chain.iter().skip(lane).step_by(4).for_each(|block| check_nodes(kv, block))
+                });
+            }
+        });
+    }
 }
 
 #[test]
