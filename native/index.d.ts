@@ -107,7 +107,7 @@ export declare class NativeLittTable {
 /** An open node. */
 export declare class NativeNode {
   /**
-   * Gives a block to a home that follows, on its own thread: `meta` is
+   * Gives a block to a home that follows, on the thread of its blocks: `meta` is
    * `{"hash","form","source","reorgBlocks"}`, the others are JSON as another node wrote it.
    * Resolves to what became of the block, `{"status":…}`, or an error value. The buffers must
    * not change meanwhile.
@@ -115,7 +115,12 @@ export declare class NativeNode {
   followBlock(meta: string, block: Buffer, witness?: Buffer | undefined | null, extra?: Buffer | undefined | null): Promise<Buffer>
   /** What a home that follows holds, as JSON; null in any other, and once the node is closed. */
   followState(): string | null
-  /** Stores which blocks are final, `{"safe"?,"finalized"?}`, on its own thread. */
+  /**
+   * A number that differs after each change of what [`follow_state`](Self::follow_state) says;
+   * -1 once the node is closed.
+   */
+  followChanges(): number
+  /** Stores which blocks are final, `{"safe"?,"finalized"?}`, on the thread of the blocks. */
   setFollowedFinality(json: string): Promise<Buffer>
   /** Starts a trace whose script is hooks of this process, as `{"op":…,"args":…}`. */
   traceHooked(json: string): NativeHooks

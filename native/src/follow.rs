@@ -24,7 +24,7 @@ pub fn init_follower(env: &Env, options: String) -> Result<Object<'_>> {
 
 #[napi]
 impl NativeNode {
-    /// Gives a block to a home that follows, on its own thread: `meta` is
+    /// Gives a block to a home that follows, on the thread of its blocks: `meta` is
     /// `{"hash","form","source","reorgBlocks"}`, the others are JSON as another node wrote it.
     /// Resolves to what became of the block, `{"status":…}`, or an error value. The buffers must
     /// not change meanwhile.
@@ -38,11 +38,10 @@ impl NativeNode {
         extra: Option<Buffer>,
     ) -> Result<Object<'env>> {
         let (deferred, promise) = promise::<Answer>(env)?;
-        let failed = |error: NodeError| Answer::from(Err(error));
-        let node = self.shared();
-        on_thread("hearth-follow", deferred, failed, move || {
-            guarded(|| node.follow_block(&meta, &block, witness.as_deref(), extra.as_deref())).into()
-        });
+        self.node().spawn_follow(
+            move |home| home.follow_block(&meta, &block, witness.as_deref(), extra.as_deref()),
+            move |answer| deferred.resolve(answer.into()),
+        );
         Ok(promise)
     }
 
@@ -53,15 +52,21 @@ impl NativeNode {
         String::from_utf8(state).ok().filter(|state| state != "null")
     }
 
-    /// Stores which blocks are final, `{"safe"?,"finalized"?}`, on its own thread.
+    /// A number that differs after each change of what [`follow_state`](Self::follow_state) says;
+    /// -1 once the node is closed.
+    #[napi(catch_unwind)]
+    pub fn follow_changes(&self) -> f64 {
+        self.node().followed_changes().map_or(-1.0, |changes| changes as f64)
+    }
+
+    /// Stores which blocks are final, `{"safe"?,"finalized"?}`, on the thread of the blocks.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn set_followed_finality<'env>(&self, env: &'env Env, json: String) -> Result<Object<'env>> {
         let (deferred, promise) = promise::<Answer>(env)?;
-        let failed = |error: NodeError| Answer::from(Err(error));
-        let node = self.shared();
-        on_thread("hearth-final", deferred, failed, move || {
-            guarded(|| node.set_followed_finality(&json).map(|()| Vec::new())).into()
-        });
+        self.node().spawn_follow(
+            move |home| home.set_followed_finality(&json).map(|()| Vec::new()),
+            move |answer| deferred.resolve(answer.into()),
+        );
         Ok(promise)
     }
 }

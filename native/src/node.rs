@@ -73,11 +73,6 @@ impl NativeNode {
     pub(crate) fn node(&self) -> &Node {
         &self.node
     }
-
-    /// The node, for work on another thread.
-    pub(crate) fn shared(&self) -> Arc<Node> {
-        self.node.clone()
-    }
 }
 
 /// A stream, or the error of an invalid request, which the first `next` returns.

@@ -188,6 +188,8 @@ const packing = ({ head, tail, gzipOver }: OpenOptions) => (gzipOver === undefin
 /** A node that follows another one. */
 class NativeFollow implements FollowPort {
   private readonly node: native.NativeNode
+  /** What is held, as it was after so many changes. */
+  private held: { readonly changes: number; readonly state: FollowState } | undefined
 
   constructor(node: native.NativeNode) {
     this.node = node
@@ -197,10 +199,16 @@ class NativeFollow implements FollowPort {
     return jsonOf<FollowAnswer>(unwrap(await this.node.followBlock(JSON.stringify(meta), block, witness, extra)))
   }
 
+  /** Read for every request that is passed on: parsed again only after a change. */
   state(): FollowState {
-    const state = this.node.followState()
-    if (state === null) throw new CoreError('closed', 'node is closed')
-    return JSON.parse(state) as FollowState
+    // Before the state: a change between both is seen by the next call.
+    const changes = this.node.followChanges()
+    if (this.held?.changes === changes) return this.held.state
+    const json = this.node.followState()
+    if (json === null) throw new CoreError('closed', 'node is closed')
+    const state = JSON.parse(json) as FollowState
+    this.held = { changes, state }
+    return state
   }
 
   async setFinality(finality: FollowedFinality): Promise<void> {

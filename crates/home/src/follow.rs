@@ -153,6 +153,12 @@ impl Home {
         Ok(serde_json::json!(state).to_string().into_bytes())
     }
 
+    /// A number that differs after each change of [`Self::followed_state`]; see
+    /// [`Chain::followed_changes`].
+    pub fn followed_changes(&self) -> u64 {
+        self.chain().followed_changes()
+    }
+
     /// Stores which blocks are final: `{safe?, finalized?}`, both hashes.
     ///
     /// # Errors

@@ -12,11 +12,12 @@ use hearth_engine::Engine;
 use hearth_home::{
     Home, HomeStatus, NodeConfig, NodeError, WorkerConfig, init_home,
     stream::Canceller,
-    workers::{Limits, WorkerPool},
+    workers::{Kind, Limits, Order, WorkerPool, guarded},
 };
 use hearth_metrics::{EventLoopMetrics, Level, LogEntry, Registry, WorkerMetrics};
 use hearth_pool::TransactionPool;
 use hearth_rpc::{Request, Rpc};
+use hearth_tracers::Cancel;
 use hearth_traces::{BakeService, JsTracers, Threads, Traces};
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -62,6 +63,10 @@ impl Opened {
 /// sends them one after the other.
 const ENGINE_WORKERS: WorkerConfig = WorkerConfig { threads: 1, queue: 256 };
 
+/// The thread that takes the blocks of another node, and the number of them that may wait with
+/// their witnesses: a follower gives one after the other.
+const FOLLOW_WORKERS: WorkerConfig = WorkerConfig { threads: 1, queue: 8 };
+
 /// A node. Requests run on its own threads ([`Node::spawn`], [`Node::stream`]); short reads of
 /// memory run on the caller's ([`Node::at_once`]).
 pub struct Node {
@@ -75,6 +80,8 @@ pub struct Node {
     /// Executes and selects the payloads of a consensus client, one at a time and in the order of
     /// their arrival.
     engine: Option<WorkerPool>,
+    /// Takes the blocks of the node that is followed, in the order of their arrival.
+    follow: Option<WorkerPool>,
     /// Who runs JavaScript tracers.
     scripts: JsTracers,
     /// Traces under hooks of this process.
@@ -111,6 +118,7 @@ impl Node {
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
         let rooms = Opened::open(&config, &stopping, &metrics)?;
         let (home, traces) = (rooms.home.clone(), rooms.traces.clone());
+        let follows = home.chain().is_follower() && !config.read_only;
         let opened = home.status();
         let told = format!(
             "open at block {} ({}), state from block {} on",
@@ -139,6 +147,7 @@ impl Node {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits, Some(parked))?,
             engine: config.engine.then(|| WorkerPool::new("engine", ENGINE_WORKERS)).transpose()?,
+            follow: follows.then(|| WorkerPool::new("follow", FOLLOW_WORKERS)).transpose()?,
             scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
             hooked: Threads::default(),
             config,
@@ -209,18 +218,27 @@ impl Node {
         Ok(self.home()?.status())
     }
 
-    /// Gives a block to a home that follows; see [`Home::follow_block`].
-    ///
-    /// # Errors
-    /// [`NodeError::Closed`]; those of [`Home::follow_block`].
-    pub fn follow_block(
+    /// Works on a home that follows, on the thread of its blocks: [`Home::follow_block`],
+    /// [`Home::set_followed_finality`]. The callback is called exactly once, with
+    /// [`NodeError::Busy`] where too many blocks wait.
+    pub fn spawn_follow(
         &self,
-        meta: &str,
-        block: &[u8],
-        witness: Option<&[u8]>,
-        extra: Option<&[u8]>,
-    ) -> Result<Vec<u8>, NodeError> {
-        self.home()?.follow_block(meta, block, witness, extra)
+        work: impl FnOnce(&Home) -> Result<Vec<u8>, NodeError> + Send + 'static,
+        done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
+    ) {
+        let home = match self.home() {
+            Ok(home) => home,
+            Err(error) => return done(Err(error)),
+        };
+        // A home that does not follow refuses by itself.
+        let Some(workers) = &self.follow else { return done(guarded(|| work(&home))) };
+        let order = Order { client: Arc::from(""), kind: Kind::Other, cancel: Cancel::new() };
+        workers.submitter().submit_for(order, move |go| {
+            let answer = go.and_then(|()| guarded(|| work(&home)));
+            // As for any request: the home is released before its answer is visible.
+            drop(home);
+            done(answer);
+        });
     }
 
     /// What a home that follows holds, as JSON; `null` in any other.
@@ -231,12 +249,12 @@ impl Node {
         self.home()?.followed_state()
     }
 
-    /// Stores which blocks are final, `{safe?, finalized?}`.
+    /// A number that differs after each change of [`Self::followed_state`].
     ///
     /// # Errors
-    /// [`NodeError::Closed`]; those of [`Home::set_followed_finality`].
-    pub fn set_followed_finality(&self, json: &str) -> Result<(), NodeError> {
-        self.home()?.set_followed_finality(json)
+    /// [`NodeError::Closed`].
+    pub fn followed_changes(&self) -> Result<u64, NodeError> {
+        Ok(self.home()?.followed_changes())
     }
 
     /// Stops traces, lets running requests finish, flushes and closes the stores, and releases the
@@ -270,8 +288,8 @@ impl Node {
         }
         self.read.close();
         self.heavy.close();
-        if let Some(engine) = &self.engine {
-            engine.close();
+        for workers in [&self.engine, &self.follow].into_iter().flatten() {
+            workers.close();
         }
         if let Some(engine) = &opened.engine {
             engine.close();

@@ -5,6 +5,7 @@ use crate::{Chain, ChainError};
 use hearth_flatkv::{FlatKv, IndexWrite};
 use hearth_primitives::{Height, StateError};
 use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// First byte of the rows; the height follows.
 const ROW: u8 = b'v';
@@ -22,9 +23,13 @@ pub(crate) enum BlockMark {
     Hole,
 }
 
-/// Numbers of marked blocks; `None` until they are counted.
+/// Numbers of marked blocks, and of the changes of what a home that follows holds.
 #[derive(Debug, Default)]
-pub(crate) struct Marks(Mutex<Option<Counts>>);
+pub(crate) struct Marks {
+    /// `None` until they are counted.
+    counts: Mutex<Option<Counts>>,
+    changes: AtomicU64,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
@@ -44,14 +49,21 @@ impl Counts {
 impl Marks {
     /// A block with this mark is canonical now.
     pub(crate) fn added(&self, mark: Option<BlockMark>) {
-        if let (Some(counts), Some(mark)) = (&mut *self.0.lock(), mark) {
+        if let (Some(counts), Some(mark)) = (&mut *self.counts.lock(), mark) {
             counts.add(mark);
         }
+        self.changed();
     }
 
     /// Blocks have left the chain.
     pub(crate) fn unwound(&self) {
-        *self.0.lock() = None;
+        *self.counts.lock() = None;
+        self.changed();
+    }
+
+    /// Head, marks or finality are others now, and can be read.
+    pub(crate) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -100,9 +112,15 @@ impl Chain {
         Ok(hole)
     }
 
+    /// A number that differs after each change of [`Chain::followed_state`]. Read before the state,
+    /// it says as long as it is the same that the state is.
+    pub fn followed_changes(&self) -> u64 {
+        self.marks.changes.load(Ordering::Acquire)
+    }
+
     /// Numbers of marked blocks.
     pub(crate) fn count_marks(&self) -> Result<Counts, ChainError> {
-        let mut kept = self.marks.0.lock();
+        let mut kept = self.marks.counts.lock();
         if let Some(counts) = *kept {
             return Ok(counts);
         }

@@ -154,7 +154,9 @@ impl Chain {
             let Some(height) = self.ledger.number_of(&hash)? else { return Ok(None) };
             Ok(self.is_canonical(height, &hash)?.then_some(branch::Mark { height, hash }))
         };
-        self.set_finality(Finality { safe: mark(safe)?, finalized: mark(finalized)? })
+        self.set_finality(Finality { safe: mark(safe)?, finalized: mark(finalized)? })?;
+        self.marks.changed();
+        Ok(())
     }
 }
 

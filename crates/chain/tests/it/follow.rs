@@ -5,11 +5,12 @@ use crate::support::options;
 use alloy_primitives::{B256, hex};
 use hearth_chain::{
     AddedBlock, BlockNumHash, Chain, ChainError, ChainWatcher, FollowAnswer, FollowMeta, FollowSource,
-    FollowedRules, GivenBlock,
+    FollowedRules, FollowedState, GivenBlock,
 };
 use hearth_primitives::{Block, Header, Height, StateReader as _, TraceCapsule};
 use hearth_witness::BlockForm;
 use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
@@ -167,6 +168,79 @@ fn finality_is_kept_and_bounds_reorganisations() {
     let fork = Upstream::of(&[&base[..1], &other].concat());
     let answer = give(&chain, &fork, &other[0], 128);
     assert!(matches!(answer, FollowAnswer::Refused { field: "reorg", .. }), "{answer:?}");
+}
+
+/// What a home holds, read again only where the number of its changes is another one.
+fn kept(chain: &Chain, kept: &mut Option<(u64, FollowedState)>) -> FollowedState {
+    let changes = chain.followed_changes();
+    match *kept {
+        Some((at, state)) if at == changes => state,
+        _ => kept.insert((changes, chain.followed_state().unwrap().unwrap())).1,
+    }
+}
+
+#[test]
+fn a_state_kept_until_it_changes_is_never_old() {
+    let base = branch(MERGED, &[], &[12; 4], 1);
+    let other = branch(MERGED, &base[..2], &[12; 2], 9);
+    let upstream = Upstream::of(&base);
+    let fork = Upstream::of(&[&base[..2], &other].concat());
+    let (_home, chain) = follower(&upstream);
+    let mut before = None;
+    let mut is_new = |what: &str, changed: bool| {
+        let fresh = chain.followed_state().unwrap().unwrap();
+        let old = before.map(|(_, state)| state);
+        assert_eq!(kept(&chain, &mut before), fresh, "{what}");
+        assert_eq!(old != Some(fresh), changed, "{what}");
+    };
+    is_new("a home without blocks", true);
+    for block in &base {
+        follow(&chain, &upstream, std::slice::from_ref(block));
+        is_new("a block", true);
+    }
+    assert_eq!(give(&chain, &upstream, &base[3], 128), FollowAnswer::Known);
+    is_new("a block that is held", false);
+    assert!(matches!(give_with(&chain, &other[0], 128, "[]"), FollowAnswer::Refused { .. }));
+    is_new("a block that is refused", false);
+    chain.set_followed_finality(Some(hash(&base[1])), Some(hash(&base[0]))).unwrap();
+    is_new("finality", true);
+    assert!(matches!(give(&chain, &fork, &other[0], 128), FollowAnswer::Followed { removed: 2, .. }));
+    is_new("another branch", true);
+    let meta = FollowMeta {
+        hash: hash(&other[1]),
+        form: BlockForm::Raw,
+        source: FollowSource::None,
+        reorg_blocks: 128,
+    };
+    let rlp = json!(hex::encode_prefixed(alloy_rlp::encode(&other[1]))).to_string();
+    let given = GivenBlock { meta, block: rlp.as_bytes(), witness: None, extra: None };
+    assert!(matches!(chain.follow_block(given).unwrap(), FollowAnswer::Hole { .. }));
+    is_new("a hole", true);
+    assert!(matches!(give(&chain, &upstream, &base[2], 128), FollowAnswer::Followed { removed: 2, .. }));
+    is_new("a hole that has left", true);
+}
+
+#[test]
+fn a_reader_beside_the_follower_sees_each_head() {
+    let blocks = branch(MERGED, &[], &[12; 60], 1);
+    let upstream = Upstream::of(&blocks);
+    let (_home, chain) = follower(&upstream);
+    let acknowledged = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for block in &blocks {
+                follow(&chain, &upstream, std::slice::from_ref(block));
+                acknowledged.store(block.header.number, Ordering::Release);
+            }
+        });
+        let mut before = None;
+        while acknowledged.load(Ordering::Acquire) < 60 {
+            let least = acknowledged.load(Ordering::Acquire);
+            let head = kept(&chain, &mut before).head.number;
+            assert!(head >= least, "{head} after {least}");
+        }
+        assert_eq!(kept(&chain, &mut before).head.number, 60);
+    });
 }
 
 #[test]

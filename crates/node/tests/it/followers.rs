@@ -77,8 +77,24 @@ impl<'a> Source<'a> {
 pub fn give(node: &Node, meta: &Value, block: &Value, witness: Option<&Value>, extra: &Value) -> Value {
     let [block, extra] = [block, extra].map(|value| value.to_string().into_bytes());
     let witness = witness.map(|witness| witness.to_string().into_bytes());
-    let answer = node.follow_block(&meta.to_string(), &block, witness.as_deref(), Some(&extra));
-    serde_json::from_slice(&answer.expect("follows")).expect("JSON")
+    given(node, meta, block, witness, Some(extra))
+}
+
+/// The answer of the thread that takes the blocks.
+fn given(
+    node: &Node,
+    meta: &Value,
+    block: Vec<u8>,
+    witness: Option<Vec<u8>>,
+    extra: Option<Vec<u8>>,
+) -> Value {
+    let (answer, answered) = std::sync::mpsc::channel();
+    let meta = meta.to_string();
+    node.spawn_follow(
+        move |home| home.follow_block(&meta, &block, witness.as_deref(), extra.as_deref()),
+        move |given| answer.send(given).expect("waits"),
+    );
+    serde_json::from_slice(&answered.recv().expect("answers").expect("follows")).expect("JSON")
 }
 
 pub fn meta(hash: B256, source: &str) -> Value {
@@ -319,8 +335,7 @@ fn what_is_wrong_is_refused_or_completed_and_never_stored() {
             assert_eq!(answer["status"], "refused", "byte {index}: {answer}");
         }
         let refused = |block: &[u8], witness: &[u8]| {
-            let answer = node.follow_block(&meta.to_string(), block, Some(witness), None).expect("answers");
-            let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+            let answer = given(&node, &meta, block.to_vec(), Some(witness.to_vec()), None);
             assert_eq!(answer["status"], "refused", "{answer}");
             answer["field"].as_str().expect("a word").to_owned()
         };
