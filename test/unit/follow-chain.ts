@@ -2,7 +2,7 @@
 // executed.
 import { createHash } from 'node:crypto'
 import { CoreError } from '../../ts/core/error.ts'
-import type { FollowAnswer, FollowMeta, FollowPort, FollowState } from '../../ts/core/follow.ts'
+import type { FollowAnswer, FollowedFinality, FollowMeta, FollowPort, FollowState } from '../../ts/core/follow.ts'
 import type { Core } from '../../ts/core/port.ts'
 import type { FollowEvents } from '../../ts/follow/follower.ts'
 import type { FollowOptions } from '../../ts/follow/node.ts'
@@ -121,7 +121,7 @@ export class TestCore implements FollowPort {
   readonly base: TestBlock
   chain: TestBlock[]
   readonly given: Given[] = []
-  readonly finality: object[] = []
+  readonly finality: FollowedFinality[] = []
   holes = 0
   /** What is answered instead of taking a block. */
   judge: (given: Given, block: TestBlock) => FollowAnswer | undefined = () => undefined
@@ -170,6 +170,8 @@ export class TestCore implements FollowPort {
     if (this.chain.some(({ hash }) => hash === meta.hash)) return { status: 'known' }
     const at = this.chain.findIndex(({ hash }) => hash === block.parentHash)
     if (at < 0) return { status: 'unknownParent', parent: block.parentHash }
+    const final = this.chain.findIndex(({ hash }) => hash === this.finality.at(-1)?.finalized)
+    if (final > at) return { status: 'refused', field: 'reorg', reason: `the finalized block ${final} would leave the chain` }
     const judged = this.judge(record, block)
     if (judged !== undefined && judged.status !== 'hole') return judged
     const removed = this.chain.length - 1 - at
@@ -183,10 +185,13 @@ export class TestCore implements FollowPort {
 
   state(): FollowState {
     const { base, head, holes } = this
-    return { head, base, holes, chainId: 7, genesisHash: GENESIS.hash, verified: { proven: 1, executed: 0 }, safe: null, finalized: null }
+    const named = (tag: 'safe' | 'finalized'): TestBlock | null =>
+      this.chain.find(({ hash }) => hash === this.finality.at(-1)?.[tag]) ?? null
+    const [safe, finalized] = [named('safe'), named('finalized')]
+    return { head, base, holes, chainId: 7, genesisHash: GENESIS.hash, verified: { proven: 1, executed: 0 }, safe, finalized }
   }
 
-  async setFinality(finality: object): Promise<void> {
+  async setFinality(finality: FollowedFinality): Promise<void> {
     this.finality.push(finality)
   }
 }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { type FollowNode, type FollowOptions, followNode } from '../../ts/follow/node.ts'
 import { until as untilOf } from '../e2e/waiting.ts'
-import { blocksAfter, GENESIS, hex, optionsFor, recordedEvents, TestCore, TestUpstream } from './follow-chain.ts'
+import { blocksAfter, GENESIS, hex, optionsFor, recordedEvents, type TestBlock, TestCore, TestUpstream } from './follow-chain.ts'
 
 const until = (holds: () => boolean): Promise<void> => untilOf('the state of the follower', holds)
 
@@ -359,5 +359,35 @@ describe('finality', () => {
     await atHead(test, upstream)
     await until(() => test.finality.length > 0)
     expect(test.finality[0]).toEqual({ safe: upstream.chain[8]?.hash, finalized: upstream.chain[4]?.hash })
+  })
+
+  /** An upstream whose final block is this far below its head. */
+  async function finalAt(depth: number): Promise<TestUpstream> {
+    const upstream = await upstreamWith(10)
+    upstream.more = ({ method, params }) => {
+      if (method !== 'eth_getBlockByNumber' || !['safe', 'finalized'].includes(String(params[0]))) return undefined
+      const number = upstream.head.number - depth
+      return { result: { ...upstream.chain[number], number: hex(number) } }
+    }
+    return upstream
+  }
+
+  it('of a head is taken back where the chain replaces it', async () => {
+    const upstream = await finalAt(0)
+    const { test } = follow([upstream])
+    await until(() => test.state().finalized?.number === 10)
+    upstream.add(blocksAfter(upstream.chain[5] as TestBlock, 3, 'b'))
+    await atHead(test, upstream)
+    expect(test.finality.slice(0, 2).map(({ finalized }) => finalized)).toEqual([10, 5].map((number) => test.given[number - 1]?.hash))
+  })
+
+  it('of blocks below a head is kept, and what replaces them is refused', async () => {
+    const upstream = await finalAt(2)
+    const { test, node } = follow([upstream])
+    await until(() => test.state().finalized?.number === 8)
+    const { head } = test
+    upstream.add(blocksAfter(upstream.chain[5] as TestBlock, 6, 'b'))
+    await until(() => node.reason()?.includes('the finalized block 8 would leave the chain') === true)
+    expect(test.head).toEqual(head)
   })
 })

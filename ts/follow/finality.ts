@@ -1,6 +1,7 @@
 // The safe and the finalized block of the upstream, as far as this node holds them.
 import type { BlockId, FollowedFinality, FollowPort } from '../core/follow.ts'
 import type { Held } from './branch.ts'
+import type { Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** Time between two looks, in milliseconds. */
@@ -36,6 +37,21 @@ export class FinalityWatch {
     this.closed = true
     clearTimeout(this.timer)
     await this.under
+  }
+
+  /**
+   * Before blocks above `ancestor` leave the chain: takes back that they are final, where the
+   * upstream calls its newest block final. Chains without a consensus client do so, among them
+   * development chains (`safe-is-head`), and replace such blocks.
+   */
+  async takeBack(upstream: Upstream, ancestor: BlockId): Promise<void> {
+    const { finalized } = this.port.state()
+    if (finalized === null || finalized.number <= ancestor.number) return
+    // In this order: a head that comes in between is above both.
+    const newest = await upstream.headerAt('latest')
+    const final = await upstream.headerAt('finalized')
+    if (newest === undefined || final === undefined || final.number < newest.number) return
+    await this.port.setFinality({ safe: ancestor.hash, finalized: ancestor.hash })
   }
 
   /** Never rejects: heads say what is wrong with an upstream. */

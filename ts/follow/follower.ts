@@ -1,7 +1,7 @@
 // Follows the heads of the upstreams: fetches the blocks that are missing, gives each to the core
 // with what proves it, and continues with the next source, or the next upstream, where one fails.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FollowPort, Verified } from '../core/follow.ts'
+import type { BlockId, FollowPort, Verified } from '../core/follow.ts'
 import { foreignText } from '../peers/words.ts'
 import { type Held, OtherChain, pathTo, TooDeep } from './branch.ts'
 import { Inserter, Refusal } from './insert.ts'
@@ -38,6 +38,8 @@ export interface FollowerParts {
   readonly port: FollowPort
   readonly upstreams: Upstreams
   readonly hashAt: Held['hashAt']
+  /** Called before blocks above `ancestor` leave the chain. */
+  readonly beforeReorg: (upstream: Upstream, ancestor: BlockId) => Promise<void>
   readonly events: FollowEvents
   readonly options: FollowerOptions
 }
@@ -156,7 +158,12 @@ export class Follower {
     const to = isNear ? head : await this.headerAt(upstream, state.head.number + TURN_BLOCKS)
     if (!isNear) this.startedAt ??= state.head.number
     const path = await pathTo(upstream, to, { head: state.head, base: state.base, hashAt }, options.reorgBlocks)
-    if (path.length > 0) await this.follow(upstream, path)
+    const [oldest] = path
+    if (oldest !== undefined) {
+      const ancestor = { number: oldest.number - 1, hash: oldest.parentHash }
+      if (ancestor.hash !== state.head.hash) await this.parts.beforeReorg(upstream, ancestor)
+      await this.follow(upstream, path)
+    }
     return isNear && upstream.head?.hash === head.hash
   }
 

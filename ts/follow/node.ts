@@ -94,8 +94,10 @@ class Following implements FollowNode {
     const { urls, wsUrl, pollMs, timeoutMs, witnessBytesMax, redirectsAtOnce } = options
     this.upstreams = new Upstreams(urls.map((url) => new Upstream({ url, timeoutMs, witnessBytesMax, readsAtOnce: redirectsAtOnce })))
     const { upstreams, hashAt } = this
-    this.follower = new Follower({ port, upstreams, hashAt, events, options })
-    this.finality = new FinalityWatch(port, upstreams, hashAt)
+    const finality = new FinalityWatch(port, upstreams, hashAt)
+    this.finality = finality
+    const beforeReorg = finality.takeBack.bind(finality)
+    this.follower = new Follower({ port, upstreams, hashAt, beforeReorg, events, options })
     this.watches = upstreams.all.map(
       (upstream, i) =>
         new HeadWatch({
