@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { seeded } from '../unit/follow-model.ts'
 import { Calls } from './dev-calls.ts'
-import { caughtUp, compared, devUpstream, FaultProxy, startFollower } from './follow-nodes.ts'
+import { caughtUp, compared, devUpstream, startFollower } from './follow-nodes.ts'
 import { makeWorkplace, work } from './follow-workload.ts'
 import { hearth, spawnHearth, tempHome } from './harness.ts'
 import { FULL } from './peer.ts'
@@ -45,12 +45,8 @@ describe('kills', () => {
       }
       await work(calls, place, { rounds: 4 })
       const home = tempHome()
-      // A development chain says that its newest block is final, and replaces it all the same.
-      const proxy = await FaultProxy.to(upstream.url)
-      proxy.damage = ({ params }) =>
-        params[0] === 'safe' || params[0] === 'finalized' ? Buffer.from('{"jsonrpc":"2.0","id":1,"result":null}') : undefined
       const growing = grow()
-      const args = ['follow', '--home', home, '--upstream', proxy.url, '--genesis', upstream.genesis, '--from', '1']
+      const args = ['follow', '--home', home, '--upstream', upstream.url, '--genesis', upstream.genesis, '--from', '1']
       let advanced = 0
       for (let kill = 0; kill < KILLS; kill++) {
         const child = spawnHearth([...args, '--follow.poll_interval=20ms', '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'])
@@ -64,7 +60,7 @@ describe('kills', () => {
       }
       isOver = true
       await growing
-      const node = await startFollower(home, proxy.url, ...args.slice(5))
+      const node = await startFollower(home, upstream.url, ...args.slice(5))
       await caughtUp(node.url, upstream.url)
       const last = await calls.height()
       const { different } = await compared([upstream.url, node.url], { from: 1, to: last, tracers: TRACERS, exact: true })
@@ -83,7 +79,6 @@ describe('kills', () => {
       for (const { name, records, keys } of db('table-info') as { name: string; records: number; keys: number }[]) {
         if (name === 'blocks' || name === 'receipts') expect(keys, name).toBe(2 * records)
       }
-      await proxy.close()
       expect(await upstream.stop()).toBe(0)
     },
     TEST_MS_MAX,
