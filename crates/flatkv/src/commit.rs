@@ -292,9 +292,10 @@ impl Core {
         let changes = EncodedChanges::of(rows.changes);
         let bytes = changes.bytes().len() * BATCH_BYTES_A_CHANGE;
         let mut batch = self.db.batch()?;
-        let large = HALVED_BATCH_BYTES.contains(&bytes) || (ALSO_SMALL && height.is_multiple_of(2));
-        if large && has_halves() && self.db.failed_in_background().is_ok() {
+        if ALSO_SMALL && height.is_multiple_of(2) && may_be_halved(&self.db) {
             batch = batch.in_halves(bytes);
+        } else {
+            batch = large_in_halves(batch, &self.db, bytes);
         }
         let mut counts = BatchRows::default();
         put_rows(&mut batch, height, rows, &mut counts);
@@ -412,6 +413,19 @@ const fn has_history() -> bool {
 #[cfg(not(feature = "bench"))]
 const fn has_halves() -> bool {
     true
+}
+
+/// An empty batch, in halves if it will have so many bytes that two threads pay. The writer must be
+/// locked, see [`Batch::in_halves`].
+pub(crate) fn large_in_halves<'a>(batch: Batch<'a>, db: &Db, bytes: usize) -> Batch<'a> {
+    match HALVED_BATCH_BYTES.contains(&bytes) && may_be_halved(db) {
+        true => batch.in_halves(bytes),
+        false => batch,
+    }
+}
+
+fn may_be_halved(db: &Db) -> bool {
+    has_halves() && db.failed_in_background().is_ok()
 }
 
 /// Refuses a block whose header names another state root.

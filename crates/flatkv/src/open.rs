@@ -420,7 +420,7 @@ impl<'m> Replay<'m> {
         if head.height == to {
             return Ok(());
         }
-        let undone = undo(&self.db, self.kind, &head, to, self.lattice.as_ref(), &self.kept)?;
+        let undone = undo(&self.db, self.kind, (&head, to), self.lattice.as_ref(), &self.kept, true)?;
         self.unflushed.add(0, undone.batch.bytes());
         undone.batch.write()?;
         self.head = Some(undone.head);

@@ -1,13 +1,14 @@
 //! Taking the head back.
 
 use crate::{
-    CommitmentKind, FlatKvError, Head, RowWrite, TrieSession, TrieUpdate,
+    CommitmentKind, FlatKvError, Fsync, Head, RowWrite, TrieUpdate,
     batch::Batch,
     codec::RowChange,
-    commit::{put_lattice, put_trie, set_account, set_legacy, set_slot},
+    commit::{large_in_halves, put_lattice, put_trie, set_account, set_legacy, set_slot},
     commitment::Lattice,
     db::{Db, Family},
     error::corrupt,
+    lthash::PARALLEL_ROWS,
     measure::BatchRows,
     rows::{
         BlockChanges, BlockRows, account_history, at_height, head_value, history_height, legacy_history,
@@ -22,9 +23,14 @@ use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use std::{
     collections::BTreeMap,
+    mem::take,
     sync::{Arc, atomic::Ordering::SeqCst},
     time::Instant,
 };
+
+/// What a row that is taken back puts into the batch, about, in bytes: two deletions, and its part
+/// of the trie's nodes.
+const BATCH_BYTES_AN_UNDONE_ROW: usize = 400;
 
 impl Core {
     /// Unwinds to a height at or below the head.
@@ -40,7 +46,8 @@ impl Core {
             return Ok(());
         }
         let began = Instant::now();
-        let undone = undo(&self.db, self.kind, &from, to, writer.lattice.as_ref(), &self.kept)?;
+        let lasts = self.fsync != Fsync::Never;
+        let undone = undo(&self.db, self.kind, (&from, to), writer.lattice.as_ref(), &self.kept, lasts)?;
         let Undone { batch, head, lattice, mut trie } = undone;
 
         let (parent, positions) = (Default::default(), self.tables.positions());
@@ -104,6 +111,17 @@ pub(crate) struct Undone<'a> {
     pub(crate) trie: Option<TrieUpdate>,
 }
 
+/// How rows are put back.
+#[derive(Clone, Copy)]
+struct PutRules {
+    /// The target.
+    to: Height,
+    /// Whether the state is a part of another one: what history does not know has no row here.
+    partial: bool,
+    /// Whether the store outlives its process.
+    lasts: bool,
+}
+
 /// Values that rows had at the target, by row.
 #[derive(Default)]
 struct Before {
@@ -113,38 +131,58 @@ struct Before {
     legacy: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
-/// Works out how the store looked at height `to`, which must be below `from` and retained. The trie
-/// continues from what `kept` has of it.
+/// Works out how the store looked at the second height, which must be below the head and retained.
+/// The trie continues from what `kept` has of it. `lasts`: whether the store outlives its process,
+/// so that what it holds on disk is checked against each other.
 pub(crate) fn undo<'a>(
     db: &'a Arc<Db>,
     kind: CommitmentKind,
-    from: &Head,
-    to: Height,
+    (from, to): (&Head, Height),
     lattice: Option<&Lattice>,
     kept: &Kept,
+    lasts: bool,
 ) -> Result<Undone<'a>, FlatKvError> {
+    // Newest first: what an older block found overrides what a newer one found.
+    let blocks = (to + 1..=from.height).rev().map(|height| Ok((height, block_changes(db, height)?)));
+    let blocks = blocks.collect::<Result<Vec<_>, StateError>>()?;
+    let changes = blocks.iter().flat_map(|(_, block)| &block.accounts);
+    let rows = changes.map(|change| 1 + change.storage.len()).sum::<usize>();
     let mut batch = db.batch()?;
+    if !lasts {
+        batch = large_in_halves(batch, db, rows.saturating_mul(BATCH_BYTES_AN_UNDONE_ROW));
+    }
     let mut before = Before::default();
     let mut lattice = lattice.cloned();
-    let mut trie = (kind == CommitmentKind::Mpt).then(|| kept.session(db, from.commitment));
-    // Newest first: what an older block found overrides what a newer one found.
-    for height in (to + 1..=from.height).rev() {
-        let block = block_changes(db, height)?;
+    let mut reversals = Vec::with_capacity(blocks.len());
+    for (height, block) in blocks {
         let (changes, legacy) = before.take(&mut batch, height, block);
         let reversed = changes.reversed();
         if let Some(lattice) = &mut lattice {
             lattice.update(BlockRows { changes: &reversed, legacy: &legacy });
         }
-        if let Some(trie) = &mut trie {
-            trie.apply(&reversed)?;
-        }
+        reversals.push(reversed);
     }
+    let undo_trie = || {
+        if kind != CommitmentKind::Mpt {
+            return Ok(None);
+        }
+        let mut trie = kept.session(db, from.commitment);
+        reversals.iter().try_for_each(|reversed| trie.apply(reversed))?;
+        trie.into_update().map(Some)
+    };
     // Rows of a partial state that are not in history lie beneath it.
-    before.put(&mut batch, db, to, kind == CommitmentKind::None)?;
+    let rules = PutRules { to, partial: kind == CommitmentKind::None, lasts };
+    let mut put = || before.put(&mut batch, db, rules);
+    // Few rows are done before another thread would have begun.
+    let (update, put) = match rows < PARALLEL_ROWS {
+        true => (undo_trie(), put()),
+        false => rayon::join(undo_trie, put),
+    };
+    let update = update?;
+    put?;
 
     let target = block_changes(db, to)?;
     let head = Head { height: to, hash: target.hash, commitment: target.commitment };
-    let update = trie.map(TrieSession::into_update).transpose()?;
     let computed = match kind {
         CommitmentKind::Mpt => update.as_ref().map(|update| update.root()),
         CommitmentKind::LtHash => lattice.as_ref().map(Lattice::checksum),
@@ -198,10 +236,10 @@ impl Before {
         (Changeset { accounts: block.accounts, codes: Vec::new() }, legacy)
     }
 
-    /// Puts the values back, with the stamps that history knows. Where the state is `partial`, what
-    /// history does not know is not this store's, and has no row.
-    fn put(self, batch: &mut Batch<'_>, db: &Db, to: Height, partial: bool) -> Result<(), StateError> {
-        for (address, account) in self.accounts {
+    /// Puts the values back, with the stamps that history knows.
+    fn put(&mut self, batch: &mut Batch<'_>, db: &Db, rules: PutRules) -> Result<(), StateError> {
+        let PutRules { to, partial, lasts } = rules;
+        for (address, account) in take(&mut self.accounts) {
             let stamp =
                 stamp(db, account_history(&address), to, |value| Ok(Some(read_account(value)?) == account))?;
             let account = account.filter(|_| stamp.is_some() || !partial);
@@ -210,7 +248,13 @@ impl Before {
                 return Err(corrupt("history"));
             }
         }
-        for ((address, slot), value) in self.slots {
+        for ((address, slot), value) in take(&mut self.slots) {
+            // It has no row, so no stamp; looking into history would only check that. It is most of
+            // what taking back new slots costs.
+            if value.is_zero() && !lasts {
+                set_slot(batch, &address, &slot, to, &value);
+                continue;
+            }
             let stamp = stamp(db, slot_history(&address, &slot), to, |row| Ok(read_slot(row)? == value))?;
             let value = if stamp.is_none() && partial { U256::ZERO } else { value };
             set_slot(batch, &address, &slot, stamp.unwrap_or(to), &value);
@@ -218,14 +262,14 @@ impl Before {
                 return Err(corrupt("history"));
             }
         }
-        for (key, value) in self.legacy {
+        for (key, value) in take(&mut self.legacy) {
             let stamp = stamp(db, legacy_history(&key), to, |row| Ok(Some(row) == value.as_deref()))?;
             set_legacy(batch, &key, stamp.unwrap_or(to), value.as_deref());
             if stamp.is_some() != value.is_some() {
                 return Err(corrupt("history"));
             }
         }
-        for (key, value) in self.index {
+        for (key, value) in take(&mut self.index) {
             batch.set(Family::Index, &key, value.as_deref());
         }
         Ok(())

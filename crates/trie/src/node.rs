@@ -32,13 +32,14 @@ pub(crate) enum Link {
     /// A child that was not loaded.
     Hash(B256),
     /// A child in memory.
-    Node(Box<Loaded>),
+    Node(Loaded),
 }
 
-/// A node in memory.
+/// A node in memory. What its parent needs of it stands in the parent, so that hashing and
+/// collecting do not fetch nodes that did not change.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) node: Node,
+    pub(crate) node: Box<Node>,
     /// How the parent names it; `None` while it or anything below it changed.
     pub(crate) reference: Option<Reference>,
     /// Its RLP from when it was hashed until it is stored.
@@ -59,7 +60,7 @@ pub(crate) enum Reference {
 impl Link {
     /// A link to a node that is new in memory.
     pub(crate) fn new(node: Node) -> Self {
-        Self::Node(Box::new(Loaded { node, reference: None, rlp: None, stored: false }))
+        Self::Node(Loaded { node: Box::new(node), reference: None, rlp: None, stored: false })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -98,7 +99,7 @@ impl Link {
         if loaded.reference.is_some() {
             return;
         }
-        match &mut loaded.node {
+        match &mut *loaded.node {
             Node::Leaf { .. } => {}
             Node::Extension { child, .. } => child.hash(),
             Node::Branch { children } => children.iter_mut().for_each(Self::hash),
@@ -187,9 +188,9 @@ fn decode_link(item: &[u8]) -> Result<Link, StateError> {
         if item.len() >= EMBED_BELOW_BYTES {
             return Err(damaged());
         }
-        let node = Node::decode(item)?;
+        let node = Box::new(Node::decode(item)?);
         let reference = Some(Reference::Embedded(item.to_vec()));
-        return Ok(Link::Node(Box::new(Loaded { node, reference, rlp: None, stored: false })));
+        return Ok(Link::Node(Loaded { node, reference, rlp: None, stored: false }));
     }
     match string(item)? {
         [] => Ok(Link::Empty),

@@ -82,7 +82,7 @@ impl Tree {
             resolve(source, owner, link, &key[..depth], &mut self.loaded)?;
             let Link::Node(loaded) = link else { return Ok(None) };
             visit(loaded, depth);
-            match &mut loaded.node {
+            match &mut *loaded.node {
                 Node::Leaf { path, value } => {
                     return Ok((path.as_slice() == &key[depth..]).then_some(value.as_slice()));
                 }
@@ -143,7 +143,7 @@ impl Tree {
     pub(crate) fn root(&mut self, parallel: bool) -> B256 {
         if parallel
             && let Link::Node(loaded) = &mut self.root
-            && let Node::Branch { children } = &mut loaded.node
+            && let Node::Branch { children } = &mut *loaded.node
         {
             children.par_iter_mut().for_each(Link::hash);
         }
@@ -163,7 +163,7 @@ impl Tree {
     pub(crate) fn count(&self) -> usize {
         fn count(link: &Link) -> usize {
             let Link::Node(loaded) = link else { return 0 };
-            1 + match &loaded.node {
+            1 + match &*loaded.node {
                 Node::Leaf { .. } => 0,
                 Node::Extension { child, .. } => count(child),
                 Node::Branch { children } => children.iter().map(count).sum(),
@@ -182,7 +182,7 @@ impl Tree {
             }
             // A node that is part of its parent is as deep as that.
             let below = levels.saturating_sub(usize::from(loaded.stored));
-            match &mut loaded.node {
+            match &mut *loaded.node {
                 Node::Leaf { .. } => {}
                 Node::Extension { child, .. } => trim(child, below),
                 Node::Branch { children } => children.iter_mut().for_each(|child| trim(child, below)),
@@ -243,7 +243,7 @@ fn collect(
         out.push(([prefix, path.as_slice()].concat(), Some(rlp)));
     }
     let depth = path.len();
-    match &mut loaded.node {
+    match &mut *loaded.node {
         Node::Leaf { .. } => {}
         Node::Extension { path: shared, child } => {
             path.extend_from_slice(shared);
@@ -272,8 +272,8 @@ pub(crate) fn resolve(
         let rlp = source.node(owner, path, hash)?;
         *loaded += 1;
         let reference = Some(Reference::Hash(*hash));
-        *link =
-            Link::Node(Box::new(Loaded { node: Node::decode(&rlp)?, reference, rlp: None, stored: true }));
+        let node = Box::new(Node::decode(&rlp)?);
+        *link = Link::Node(Loaded { node, reference, rlp: None, stored: true });
     }
     Ok(())
 }
@@ -314,7 +314,7 @@ impl Walk<'_> {
             *link = Link::new(Node::Leaf { path: rest.to_vec(), value });
             return Ok(true);
         };
-        let changed = match &mut loaded.node {
+        let changed = match &mut *loaded.node {
             Node::Leaf { path, value: old } if path == rest => {
                 let changed = *old != value;
                 *old = value;
@@ -327,7 +327,7 @@ impl Walk<'_> {
                     return Err(damaged());
                 };
                 let there = (theirs, leaf(&path[shared + 1..], std::mem::take(old)));
-                loaded.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
+                *loaded.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
                 true
             }
             Node::Extension { path, child } => {
@@ -344,7 +344,7 @@ impl Walk<'_> {
                             Link::new(Node::Extension { path: tail.to_vec(), child: std::mem::take(child) })
                         }
                     };
-                    loaded.node = fork(&rest[..shared], (ours, leaf), (path[shared], below));
+                    *loaded.node = fork(&rest[..shared], (ours, leaf), (path[shared], below));
                     true
                 }
             }
@@ -364,7 +364,7 @@ impl Walk<'_> {
         let (here, rest) = self.key.split_at(depth);
         resolve(self.source, self.owner, link, here, self.loaded)?;
         let Link::Node(loaded) = link else { return Ok(false) };
-        match &mut loaded.node {
+        match &mut *loaded.node {
             Node::Leaf { path, .. } => {
                 if path != rest {
                     return Ok(false);
@@ -379,7 +379,7 @@ impl Walk<'_> {
                 let at = &self.key[..depth + path.len()];
                 let (path, child) = (std::mem::take(path), std::mem::take(child));
                 self.touch(loaded, here);
-                loaded.node = self.join(path, child, at)?;
+                *loaded.node = self.join(path, child, at)?;
             }
             Node::Branch { children } => {
                 let nibble = *rest.first().ok_or_else(damaged)?;
@@ -395,7 +395,7 @@ impl Walk<'_> {
                 let (nibble, child) = last.ok_or_else(damaged)?;
                 let child = std::mem::take(child);
                 self.touch(loaded, here);
-                loaded.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
+                *loaded.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
             }
         }
         Ok(true)
@@ -409,11 +409,11 @@ impl Walk<'_> {
         }
         resolve(self.source, self.owner, &mut child, at, self.loaded)?;
         let Link::Node(mut loaded) = child else { return Err(damaged()) };
-        if matches!(loaded.node, Node::Branch { .. }) {
+        if matches!(*loaded.node, Node::Branch { .. }) {
             return Ok(Node::Extension { path, child: Link::Node(loaded) });
         }
         self.touch(&mut loaded, at);
-        Ok(match loaded.node {
+        Ok(match *loaded.node {
             Node::Leaf { path: tail, value } => {
                 path.extend_from_slice(&tail);
                 Node::Leaf { path, value }

@@ -3,7 +3,7 @@
 
 use crate::model::{Home, address};
 use alloy_primitives::{B256, U256};
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateReader};
 use std::sync::Arc;
 
@@ -73,5 +73,25 @@ fn large_blocks_are_whole_at_every_height() {
         assert_eq!(again.head(), kv.head());
         assert_eq!(again.verify(&mut |_| true).unwrap().found, 0);
         check(&again, BLOCKS);
+    }
+}
+
+#[test]
+fn a_transient_store_takes_large_blocks_back() {
+    for kind in [CommitmentKind::LtHash, CommitmentKind::Mpt] {
+        let home = Home::new(kind);
+        let options = Options { fsync: Fsync::Never, ..home.options() };
+        let kv = FlatKv::open(options, home.tables.clone()).unwrap();
+        (0..=BLOCKS).for_each(|height| commit(&kv, &home, height));
+        let head = kv.head();
+        // From heights at which slots are new, set and cleared, to such heights.
+        for to in [4, 3, 2, 0, 1] {
+            kv.unwind(to).unwrap();
+            check(&kv, to);
+            assert_eq!(kv.verify(&mut |_| true).unwrap().found, 0, "at {to}");
+            (to + 1..=BLOCKS).for_each(|height| commit(&kv, &home, height));
+            assert_eq!(kv.head(), head);
+        }
+        check(&kv, BLOCKS);
     }
 }
