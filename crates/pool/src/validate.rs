@@ -3,7 +3,7 @@
 
 use super::{PoolError, PoolLimits, Queue, entry::highest_cost, expenditure};
 use crate::PoolEntry;
-use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, transaction::SignerRecoverable};
+use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, crypto::RecoveryError};
 use alloy_eips::{
     eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
 };
@@ -51,10 +51,9 @@ pub(super) fn stateless(
         pays_base_fee(&transaction, head, spec)?;
     }
     // Last, since it costs most: the sender.
-    let known = known_sender.or_else(|| recover_pooled(&transaction));
-    // The slower recovery names what is wrong with a signature.
-    let sender = known.map_or_else(|| transaction.recover_signer(), Ok);
-    let sender = sender.map_err(|e| PoolError::InvalidSender { reason: e.to_string() })?;
+    let sender = known_sender.or_else(|| recover_pooled(&transaction));
+    let sender =
+        sender.ok_or_else(|| PoolError::InvalidSender { reason: RecoveryError::new().to_string() })?;
     Ok(PoolEntry {
         hash: *transaction.tx_hash(),
         sender,

@@ -5,9 +5,10 @@ use crate::{
     ops::{Answer, blocks, null, send, wallet},
     request::{MineRequest, ReorgTransaction},
 };
-use alloy_consensus::transaction::SignerRecoverable as _;
+use alloy_consensus::crypto::RecoveryError;
 use alloy_primitives::{U64, U256, map::HashMap};
 use hearth_dev_chain::{BLOCKS_MAX, BranchTransaction, Steps};
+use hearth_evm::recover_pooled;
 use hearth_home::{BlockNumber, JsonWriter, NodeError};
 use hearth_primitives::{Height, StateReader as _};
 use std::ops::RangeInclusive;
@@ -95,7 +96,8 @@ fn branch(
         let (transaction, sender) = match (raw, transaction) {
             (Some(raw), None) => {
                 let pooled = send::decode(&raw).map_err(|error| wrong(error.to_string()))?;
-                let sender = pooled.recover_signer().map_err(|error| wrong(error.to_string()))?;
+                let sender =
+                    recover_pooled(&pooled).ok_or_else(|| wrong(RecoveryError::new().to_string()))?;
                 (hearth_pool::strip_sidecar(pooled), sender)
             }
             (None, Some(mut request)) => {
