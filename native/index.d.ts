@@ -135,6 +135,12 @@ export declare class NativeNode {
    * ticket, a whole number that no other request in progress has.
    */
   call(json: string, client: string, ticket: number): Promise<Buffer>
+  /**
+   * Answers long requests one after the other, each at once when it is done: as one job, so that
+   * none waits for the way of another one's answer. [`cancel_call`](Self::cancel_call) ends what
+   * is left of them by their ticket.
+   */
+  callInOrder(requests: Array<string>, client: string, ticket: number): Promise<Buffer>[]
   /** Cancels a call, whose answer is no longer needed. */
   cancelCall(ticket: number): void
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */

@@ -150,6 +150,29 @@ impl NativeNode {
         Ok(promise)
     }
 
+    /// Answers long requests one after the other, each at once when it is done: as one job, so that
+    /// none waits for the way of another one's answer. [`cancel_call`](Self::cancel_call) ends what
+    /// is left of them by their ticket.
+    #[napi(catch_unwind, ts_return_type = "Promise<Buffer>[]")]
+    pub fn call_in_order<'env>(
+        &self,
+        env: &'env Env,
+        requests: Vec<String>,
+        client: String,
+        ticket: f64,
+    ) -> Result<Vec<Object<'env>>> {
+        let (mut calls, mut promises) = (Vec::new(), Vec::new());
+        for json in requests {
+            let (deferred, promise) = promise::<Answer>(env)?;
+            let done = move |result: std::result::Result<Vec<u8>, NodeError>| deferred.resolve(result.into());
+            calls.push((Request::from_json(json.as_bytes()), done));
+            promises.push(promise);
+        }
+        let caller = Caller { client: client.into(), ..Caller::default() };
+        self.node.spawn_in_order(calls, &caller, ticket as u64);
+        Ok(promises)
+    }
+
     /// Cancels a call, whose answer is no longer needed.
     #[napi(catch_unwind)]
     pub fn cancel_call(&self, ticket: f64) {

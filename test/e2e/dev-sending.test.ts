@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import net from 'node:net'
 import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALICE, Calls } from './dev-calls.ts'
 import { startDev } from './dev-node.ts'
@@ -54,6 +55,41 @@ describe('nonces of transactions that are sent at the same time', () => {
     }
     expect(await dev.height()).toBe(ROUNDS * AT_ONCE)
   }, 600_000)
+
+  it('signed ones in one batch become blocks in their order', async () => {
+    const dev = await start()
+    const account = mnemonicToAccount('test test test test test test test test test test test junk')
+    const signed = await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, nonce) =>
+        account.signTransaction({ chainId: 31_337, to: TO, gas: 21_000n, gasPrice: 10n ** 10n, value: 1n, nonce }),
+      ),
+    )
+    const send = (raw: string): object => ({ method: 'eth_sendRawTransaction', params: [raw] })
+    // Between the sends: one that is refused, one that cannot be read, and reads that see all before them.
+    const calls = [
+      ...signed.slice(0, 10).map(send),
+      send(signed[0] as string),
+      send('0x02'),
+      ...signed.slice(10, 20).map(send),
+      { method: 'eth_blockNumber', params: [] },
+      { method: 'evm_mine', params: [] },
+      ...signed.slice(20).map(send),
+      { method: 'eth_blockNumber', params: [] },
+    ].map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(dev.url, { method: 'POST', headers, body: JSON.stringify(calls) })
+    const answers = (await response.json()) as { id: number; result?: string; error?: { code: number; message: string } }[]
+    expect(answers.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
+    expect(answers[10]?.error?.message).toBe('nonce too low')
+    expect(answers[11]?.error?.code).toBe(-32602)
+    expect(answers[22]?.result).toBe('0x14')
+    expect(answers[23]?.result).toBe('0x0')
+    expect(answers.at(-1)?.result).toBe('0x1f')
+    const sent = [...answers.slice(0, 10), ...answers.slice(12, 22), ...answers.slice(24, -1)].map(({ result }) => result)
+    const mined = await Promise.all(sent.map((hash) => dev.call<Sent & { blockNumber: string }>('eth_getTransactionByHash', hash)))
+    expect(mined.map(({ nonce }) => Number(nonce))).toEqual(Array.from({ length: AT_ONCE }, (_, i) => i))
+    expect(mined.map(({ blockNumber }) => Number(blockNumber))).toEqual(Array.from({ length: AT_ONCE }, (_, i) => (i < 20 ? i + 1 : i + 2)))
+  })
 
   it('also of several accounts, in batches, mined on demand', async () => {
     const dev = await start('--no-mining')

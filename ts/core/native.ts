@@ -258,9 +258,26 @@ class NativeCore implements Core {
 
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
     const json = JSON.stringify({ op, args })
-    if (this.caller !== undefined) return this.call(json, this.caller)
+    const { caller } = this
+    if (caller?.line !== undefined) return caller.line.add(json, (requests) => this.callInOrder(requests, caller))
+    if (caller !== undefined) return this.call(json, caller)
     const answer = this.node.request(json)
     return typeof answer === 'string' ? answer : answer.then(unwrap)
+  }
+
+  /** Long requests that keep their order, the rest of which ends when their client leaves. */
+  private callInOrder(requests: readonly string[], caller: CoreCaller): Promise<Uint8Array>[] {
+    const ticket = ++tickets
+    let isOver = false
+    caller.onDisconnect(() => {
+      if (!isOver) this.node.cancelCall(ticket)
+    })
+    const answers = this.node.callInOrder([...requests], caller.address, ticket)
+    const over = () => {
+      isOver = true
+    }
+    answers.at(-1)?.then(over, over)
+    return answers.map((answer) => answer.then(unwrap))
   }
 
   /** Long work, which ends when its client leaves. */

@@ -1,8 +1,10 @@
 // The interface of the Rust core for all other components. Tests replace it by a fake.
+
 import type { Body, ByteStream, GzipBody, WholeBody } from './body.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { DevOperations } from './dev-operations.ts'
 import type { FollowPort, Verified } from './follow.ts'
+import type { Line } from './line.ts'
 
 /** `0x` and hex digits. */
 export type Hex = string
@@ -173,6 +175,8 @@ export interface CoreCaller {
   onDisconnect(callback: () => void): void
   /** Called if a trace is about a block further below the head than the lookback. */
   historical(): void
+  /** The requests among which this one keeps its place; undefined for a request by itself. */
+  readonly line?: Line | undefined
 }
 
 /** Whose steps: those of a transaction, of a call, or (of a gas profile alone) of a block. */

@@ -1,5 +1,7 @@
 // The reply to a batch: its entries are invoked as single requests are.
+
 import { type Body, EMPTY, isWhole } from '../core/body.ts'
+import { Line } from '../core/line.ts'
 import { Batch, type BatchLimits, type Entry, type Outcome, type Runner } from './batch.ts'
 import type { Client } from './client.ts'
 import { isBad } from './envelope.ts'
@@ -29,6 +31,7 @@ class EntryRunner implements Runner {
   private readonly invoker: Invoker
   private readonly client: Client
   private readonly headers: ReplyHeaders
+  private readonly line = new Line()
   /** Results without envelopes, which depend on the size of the reply so far, and never in gzip. */
   private readonly options: Invocation['options']
 
@@ -42,8 +45,10 @@ class EntryRunner implements Runner {
   run({ call, sample }: Entry): Promise<Outcome> | Outcome {
     if (isBad(call)) return call.error
     const { client, headers, options } = this
+    const line = this.isQueued(call.method) ? this.line : undefined
     try {
-      const body = this.invoker.invoke(call.method, call.params, { id: call.id, client, sample, subscriber: undefined, headers, options })
+      const request = { id: call.id, client, sample, subscriber: undefined, headers, options, line }
+      const body = this.invoker.invoke(call.method, call.params, request)
       return body instanceof Promise ? settled(body, sample) : (body as Outcome)
     } catch (e) {
       return e as RpcError
@@ -52,6 +57,15 @@ class EntryRunner implements Runner {
 
   writes({ call }: Entry): boolean {
     return !isBad(call) && this.invoker.writes(call.method)
+  }
+
+  queues({ call }: Entry): boolean {
+    return !isBad(call) && this.isQueued(call.method)
+  }
+
+  /** A client without an address has no line in the core. */
+  private isQueued(method: string): boolean {
+    return this.client.address !== undefined && this.invoker.queues(method)
   }
 
   report(e: unknown, { call, sample }: Entry): void {

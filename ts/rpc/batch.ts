@@ -30,6 +30,11 @@ export interface Runner {
   run(entry: Entry): Promise<Outcome> | Outcome
   /** Whether an entry writes. A writing entry runs alone, after all earlier entries. */
   writes(entry: Entry): boolean
+  /**
+   * Whether an entry, even one that writes, takes effect after those before it of which the same is
+   * true, so that it may be started beside them.
+   */
+  queues(entry: Entry): boolean
   /** Called with failures of this program itself. */
   report(e: unknown, entry: Entry): void
 }
@@ -120,7 +125,8 @@ export class Batch {
   private runBeside(): void {
     while (this.next < this.entries.length && this.running.length > 0 && this.running.length < this.limits.concurrency) {
       const [before, entry] = [this.entries[this.next - 1] as Entry, this.entries[this.next] as Entry]
-      if (this.runner.writes(entry) || this.runner.writes(before)) return
+      const queued = this.runner.queues(entry) && this.runner.queues(before)
+      if (!queued && (this.runner.writes(entry) || this.runner.writes(before))) return
       this.next++
       this.running.push({ entry, outcome: this.run(entry) })
     }

@@ -1,4 +1,5 @@
 // The client of a message.
+import type { Line } from '../core/line.ts'
 import type { CoreCaller } from '../core/port.ts'
 import type { Connection, Sample } from './meter.ts'
 import type { Subscriber } from './subscription.ts'
@@ -40,11 +41,13 @@ export interface Client {
 /** A client as the core knows it, with the measurement of its request. */
 export class ClientCaller implements CoreCaller {
   readonly address: string
+  readonly line: Line | undefined
   private readonly client: Client
   private readonly sample: Sample
 
-  constructor(address: string, client: Client, sample: Sample) {
+  constructor(address: string, client: Client, sample: Sample, line?: Line) {
     this.address = address
+    this.line = line
     this.client = client
     this.sample = sample
   }

@@ -1,4 +1,5 @@
 // What handlers work with: the node's context, and what belongs to one request.
+import type { Line } from '../core/line.ts'
 import type { Core } from '../core/port.ts'
 import { type Client, ClientCaller } from './client.ts'
 import type { PassedOnMethod } from './elsewhere.ts'
@@ -19,6 +20,8 @@ export interface Request {
   readonly subscriber?: Subscriber | undefined
   /** The headers of the reply. */
   readonly headers: ReplyHeaders
+  /** The requests of its batch among which it keeps its place. */
+  readonly line?: Line | undefined
 }
 
 /** Makes the contexts of handlers. */
@@ -38,7 +41,7 @@ export class HandlerContexts {
    * The context of a request. Long work is requested in its client's name, so that clients take
    * turns, and ends when the client goes.
    */
-  of(method: Method, { client, sample, subscriber, headers }: Request): HandlerContext {
+  of(method: Method, { client, sample, subscriber, headers, line }: Request): HandlerContext {
     const { address } = client
     const redirect = this.redirect(method, client, headers)
     const ofAll = redirect === undefined ? this.ofClient(client) : { ...this.ofClient(client), redirect }
@@ -49,7 +52,7 @@ export class HandlerContexts {
     if (isShort) return subscriber === undefined ? context : { ...context, subscriber }
     const warn = client.takesWarnings === true ? (warning: string): void => addWarning(headers, warning) : undefined
     const { core } = context
-    return { ...context, subscriber, warn, core: core.withCaller?.(new ClientCaller(address, client, sample)) ?? core }
+    return { ...context, subscriber, warn, core: core.withCaller?.(new ClientCaller(address, client, sample, line)) ?? core }
   }
 
   /** Says in the headers of a reply how well the blocks of this node were checked. */

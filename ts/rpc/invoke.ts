@@ -22,6 +22,9 @@ export interface Invocation extends Request {
   readonly options: OpenOptions
 }
 
+/** The method of which batches consist that bring a development chain many transactions. */
+const IN_LINE = 'eth_sendRawTransaction'
+
 /** Text of which each character is one byte in UTF-8. */
 const ASCII = /^[\x20-\x7e]*$/
 
@@ -42,8 +45,10 @@ export class Invoker {
   private readonly contexts: HandlerContexts
   private readonly findReady: FindReady | undefined
   private readonly report: Report
+  private readonly inLine: boolean
 
   constructor(given: Context, report: Report, meter: RequestMeter) {
+    this.inLine = given.core.dev && given.submission === 'pool' && given.redirects === undefined
     this.table = methodTable(servedNamespaces(given.namespaces, given.core.dev), given.denied, given.only, given.legacyChain)
     this.contexts = new HandlerContexts(given, meter, report)
     this.findReady = readyTraces(given.core, given.trace, report)
@@ -53,6 +58,14 @@ export class Invoker {
   /** Whether a method changes the node: it keeps its place in a batch. */
   writes(name: string): boolean {
     return this.table.get(name)?.cost === 'write'
+  }
+
+  /**
+   * Whether a method that changes the node keeps its place in a line of the core too: its handler
+   * makes one request there, at once.
+   */
+  queues(name: string): boolean {
+    return name === IN_LINE && this.inLine
   }
 
   /**

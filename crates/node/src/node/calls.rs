@@ -122,6 +122,48 @@ impl Node {
         });
     }
 
+    /// Answers long requests of a client one after the other, as one job; [`Self::cancel`] ends
+    /// those that are left. Each callback is called exactly once, in this order.
+    pub fn spawn_in_order<F>(
+        self: &Arc<Self>,
+        mut requests: Vec<(Result<Request, NodeError>, F)>,
+        asker: &Caller,
+        ticket: u64,
+    ) where
+        F: FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
+    {
+        let opened = match self.opened() {
+            Ok(opened) => opened,
+            Err(error) => return requests.into_iter().for_each(|(_, done)| done(Err(error.clone()))),
+        };
+        let cancel = Cancel::new();
+        self.calls.begin(ticket, &cancel);
+        let order = Order { client: asker.client.clone(), kind: Kind::Other, cancel: cancel.clone() };
+        // A weak reference: a waiting job must not keep the node open.
+        let node = Arc::downgrade(self);
+        self.heavy.submitter().submit_for(order, move |go| {
+            let answer = |request: Result<Request, NodeError>| {
+                go.clone()?;
+                let request = request?;
+                match cancel.is_cancelled() {
+                    true => Err(opened.home.interrupted()),
+                    false => guarded(|| opened.rpc.answer(request, &cancel)),
+                }
+            };
+            let last = requests.pop();
+            requests.into_iter().for_each(|(request, done)| done(answer(request)));
+            let last = last.map(|(request, done)| (answer(request), done));
+            if let Some(node) = node.upgrade() {
+                node.calls.end(ticket);
+            }
+            // As above: a caller can close the home after the last answer.
+            drop(opened);
+            if let Some((answer, done)) = last {
+                done(answer);
+            }
+        });
+    }
+
     /// Cancels the long request with this ticket, whose answer is no longer needed.
     pub fn cancel(&self, ticket: u64) {
         self.calls.cancel(ticket);
