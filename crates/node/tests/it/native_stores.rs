@@ -9,7 +9,7 @@ use crate::{
 use alloy_primitives::{Address, B256};
 use hearth_chain::{
     ChainOptions,
-    operate::{self, Reading},
+    operate::{self, LedgerFinding, Reading},
 };
 use hearth_cosmos::sha256;
 use hearth_node::{Mode, Node};
@@ -85,18 +85,52 @@ fn verification_counts_natives_and_finds_their_damage() {
     comet.restart_after(|home| assert_eq!(verify(home), (6, Vec::new())));
     assert_eq!(receipt(&comet, hash(2)), told);
     comet.node.close().expect("closes");
-    // One byte in the newest segment of the table.
-    let table = home_table(comet.home());
-    let mut files: Vec<_> =
-        std::fs::read_dir(&table).expect("a folder").map(|file| file.unwrap().path()).collect();
-    files.sort_by_key(|file| std::fs::metadata(file).expect("a file").len());
-    let file = files.pop().expect("a segment");
+    damage(comet.home());
+    let (_, found) = verify(comet.home());
+    assert!(found.iter().any(|text| text.starts_with("the native transactions of block ")), "{found:?}");
+}
+
+/// The command that `hearth db verify` names for damaged native transactions: CometBFT has their
+/// bytes, and brings them again.
+#[test]
+fn a_rollback_repairs_damaged_natives_from_cometbft() {
+    const BLOCKS: usize = 7;
+    let mut comet = chain(&genesis(), BLOCKS);
+    let all =
+        |comet: &Comet| (1..=BLOCKS as i64).map(|height| receipt(comet, hash(height))).collect::<Vec<_>>();
+    let before = all(&comet);
+    comet.state = 0;
+    comet.restart_after(|home| {
+        damage(home);
+        let reading = Reading::open(home, &ChainOptions::default(), None).expect("opens");
+        let report = reading.verify_ledger(&mut |_, _| true).expect("reads");
+        reading.close().expect("closes");
+        let damaged = report.findings.iter().filter_map(|finding| match finding {
+            LedgerFinding::Natives { number, .. } => {
+                assert_eq!(finding.repair(), Some("hearth db rollback --to HEIGHT"));
+                Some(*number)
+            }
+            _ => None,
+        });
+        let lowest = damaged.min().expect("a damaged block");
+        assert!(lowest > 1, "a block below it is left");
+        operate::roll_back(home, &ChainOptions::default(), lowest - 1, false).expect("rolls back");
+    });
+    assert_eq!(all(&comet), before);
+    commit(&mut comet);
+    // Also where it is read from the disk again.
+    comet.restart_after(|home| assert_eq!(verify(home), (2 * BLOCKS as u64 + 2, Vec::new())));
+    assert_eq!(all(&comet), before);
+}
+
+/// Flips a bit in the middle of the largest segment of the table `natives`.
+fn damage(home: &Path) {
+    let files = std::fs::read_dir(home_table(home)).expect("a folder").map(|file| file.unwrap().path());
+    let file = files.max_by_key(|file| std::fs::metadata(file).expect("a file").len()).expect("a segment");
     let mut bytes = std::fs::read(&file).expect("reads");
     let place = bytes.len() / 2;
     bytes[place] ^= 0x10;
     std::fs::write(&file, bytes).expect("writes");
-    let (_, found) = verify(comet.home());
-    assert!(found.iter().any(|text| text.starts_with("the native transactions of block ")), "{found:?}");
 }
 
 /// Folder of the segments of the table `natives`.
