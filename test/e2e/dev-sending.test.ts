@@ -80,8 +80,8 @@ describe('nonces of transactions that are sent at the same time', () => {
     const response = await fetch(dev.url, { method: 'POST', headers, body: JSON.stringify(calls) })
     const answers = (await response.json()) as { id: number; result?: string; error?: { code: number; message: string } }[]
     expect(answers.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
-    expect(answers[10]?.error?.message).toBe('nonce too low')
-    expect(answers[11]?.error?.code).toBe(-32602)
+    expect(answers[10]?.error?.message).toBe('nonce too low: next nonce 10, tx nonce 0')
+    expect(answers[11]?.error).toEqual({ code: -32000, message: 'typed transaction too short' })
     expect(answers[22]?.result).toBe('0x14')
     expect(answers[23]?.result).toBe('0x0')
     expect(answers.at(-1)?.result).toBe('0x1f')
