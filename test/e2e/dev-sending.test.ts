@@ -65,7 +65,8 @@ describe('nonces of transactions that are sent at the same time', () => {
       ),
     )
     const send = (raw: string): object => ({ method: 'eth_sendRawTransaction', params: [raw] })
-    // Between the sends: one that is refused, one that cannot be read, and reads that see all before them.
+    // Between the sends: one that is refused, one that cannot be read, and reads that see all
+    // before them.
     const calls = [
       ...signed.slice(0, 10).map(send),
       send(signed[0] as string),

@@ -381,7 +381,7 @@ describe('finality', () => {
     expect(test.finality.slice(0, 2).map(({ finalized }) => finalized)).toEqual([10, 5].map((number) => test.given[number - 1]?.hash))
   })
 
-  it('of blocks below a head is kept, and what replaces them is refused', async () => {
+  it('of blocks below a head is kept: others in place are refused', async () => {
     const upstream = await finalAt(2)
     const { test, node } = follow([upstream])
     await until(() => test.state().finalized?.number === 8)
