@@ -125,7 +125,8 @@ fn a_rollback_repairs_damaged_natives_from_cometbft() {
 
 /// Flips a bit in the middle of the largest segment of the table `natives`.
 fn damage(home: &Path) {
-    let files = std::fs::read_dir(home_table(home)).expect("a folder").map(|file| file.unwrap().path());
+    let files =
+        std::fs::read_dir(home_table(home)).expect("a folder").map(|file| file.expect("an entry").path());
     let file = files.max_by_key(|file| std::fs::metadata(file).expect("a file").len()).expect("a segment");
     let mut bytes = std::fs::read(&file).expect("reads");
     let place = bytes.len() / 2;
