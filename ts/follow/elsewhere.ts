@@ -40,7 +40,8 @@ export class Elsewhere {
   private async contacted(): Promise<void> {
     const { redirect, redirectsAtOnce, timeoutMs } = this.options
     if (!redirect) return
-    if (this.waiting >= redirectsAtOnce) throw new CoreError('busy', `${redirectsAtOnce} requests wait for the upstream already`)
+    if (this.waiting >= redirectsAtOnce)
+      throw new CoreError('busy', `${redirectsAtOnce} requests wait for the upstream already (follow.redirect_max_in_flight)`)
     this.waiting++
     try {
       await this.upstreams.contacted(timeoutMs)
@@ -53,13 +54,9 @@ export class Elsewhere {
     return this.state().head
   }
 
-  /** Number of the block below the first one that is held. */
+  /** The block below the first one that is held. */
   get base(): BlockId {
     return this.state().base
-  }
-
-  get holes(): number {
-    return this.state().holes
   }
 
   /**

@@ -1,8 +1,8 @@
 //! The nodes of the state trie after an earlier block, for execution witnesses.
 //!
-//! Who catches up by witnesses requests those of one block after the other. Taking back everything
-//! above a block costs as much as all those blocks changed; the block after one whose nodes are
-//! kept costs as much as that block alone.
+//! A follower that catches up requests the witness of one block after the other. Taking back every
+//! block above one costs as much as all of these changed; from kept nodes of the block before, it
+//! costs as much as one block changed.
 
 use crate::{FlatKv, past_trie::PinnedNodes};
 use alloy_primitives::{B256, keccak256};

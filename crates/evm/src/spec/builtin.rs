@@ -156,20 +156,11 @@ impl ChainSpec {
         Self {
             chain_id,
             blocks: BlockForks {
-                homestead: start,
-                eip150: start,
-                eip155: start,
-                eip158: start,
-                byzantium: start,
-                constantinople: start,
-                petersburg: start,
-                istanbul: start,
                 muir_glacier: start,
-                berlin: start,
-                london: start,
                 arrow_glacier: start,
                 gray_glacier: start,
                 merge_netsplit: start,
+                ..BlockForks::london_from_genesis()
             },
             times: TimeForks { shanghai: start, cancun: start, prague: start, osaka: start },
             dao: None,

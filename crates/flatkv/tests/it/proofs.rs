@@ -116,7 +116,7 @@ fn nodes_of_earlier_blocks_are_right_in_any_order() {
         let kv = home.open().unwrap();
         let mut chain = chain(&home, &kv, BLOCKS, seed);
         let mut random = Random(seed + 50);
-        // As who catches up, at times beside the next ones, at times back.
+        // In the order of a follower that catches up, some beside later ones, some back.
         chain.iter().for_each(|block| check_nodes(&kv, block));
         (0..60).for_each(|_| check_nodes(&kv, &chain[(random.next() % BLOCKS) as usize]));
         for pair in chain[10..50].chunks(2) {
