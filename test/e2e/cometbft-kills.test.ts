@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { cometbftProgram, VERSIONS } from '../cometbft-programs.mjs'
 import { tempHome } from './harness.ts'
 import { makeNetwork, type NetworkNode, sameBlocks, transfer } from './network-nodes.ts'
+import { basePort } from './network-ports.ts'
 import { sleep, until } from './waiting.ts'
 
 const CHAIN = 7357
@@ -33,8 +34,7 @@ const PAUSE_MS_MAX = 4000
 /** How long the load waits for a receipt before it sends again, in milliseconds. */
 const RECEIPT_MS_MAX = 20_000
 
-/** First port: below those of cometbft.test.ts. */
-const BASE_PORT = 12_000 + (process.pid % 20) * 100
+const BASE_PORT = basePort('cometbftKills')
 
 const found =
   MINUTES > 0

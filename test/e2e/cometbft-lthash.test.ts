@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cometbftProgram, VERSIONS } from '../cometbft-programs.mjs'
 import { hearth, rpc, tempHome } from './harness.ts'
 import { makeNetwork, NetworkNode, sameBlocks, transfer } from './network-nodes.ts'
+import { basePort } from './network-ports.ts'
 import { until } from './waiting.ts'
 
 const CHAIN = 7357
@@ -17,8 +18,7 @@ const IS_FULL = process.env.HEARTH_TEST === 'full'
 /** Validators and followers. */
 const [VALIDATORS, FOLLOWERS] = IS_FULL ? [4, 1] : [1, 1]
 
-/** First ports: above those of cometbft.test.ts. */
-const BASE_PORT = 14_500 + (process.pid % 20) * 120
+const BASE_PORT = basePort('cometbftLthash')
 
 const [version] = IS_FULL ? VERSIONS.slice(-1) : VERSIONS
 const found = await cometbftProgram(version)
@@ -109,6 +109,8 @@ describe.skipIf('missing' in found)('a network with bft.commitment lthash', () =
 
   it('gives its state to a node that joins', async () => {
     await first().reaches(42)
+    // The light client of the joining node waits 30 s for a witness that is behind.
+    await follower().reaches(await first().height())
     const trusted = await first().comets<{ signed_header: { commit: { block_id: { hash: string } } } }>('commit?height=5')
     const home = path.join(dir, 'joined')
     const trust = ['--trust-height', '5', '--trust-hash', trusted.signed_header.commit.block_id.hash]
@@ -131,7 +133,7 @@ describe.skipIf('missing' in found)('a network with bft.commitment lthash', () =
     ])
     joined.start()
     const node = joined
-    await until(`it follows:\n${node.log.slice(-2000)}`, async () => (await node.height().catch(() => 0)) > 41, 100)
+    await until(() => `it follows:\n${node.log.slice(-3000)}`, async () => (await node.height().catch(() => 0)) > 41, 100)
     const height = await node.height()
     await sameBlocks([first(), node], height, height + 1)
     expect(Number(await node.ask('eth_getBalance', SINK, 'latest'))).toBe(nodes.length)

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cometbftProgram, VERSIONS } from '../cometbft-programs.mjs'
 import { hearth, rpc, startNode, tempHome } from './harness.ts'
 import { makeNetwork, NetworkNode, sameBlocks, transfer } from './network-nodes.ts'
+import { basePort } from './network-ports.ts'
 import { sleep, until } from './waiting.ts'
 
 const CHAIN = 7357
@@ -19,7 +20,7 @@ const TESTED = process.env.HEARTH_TEST === 'full' ? VERSIONS : VERSIONS.slice(0,
 /** First ports: one range for each version, below those that the system gives away, and another
  * one in each process. */
 const PORTS_A_VERSION = 300
-const BASE_PORT = 20_000 + (process.pid % 20) * 2 * PORTS_A_VERSION
+const BASE_PORT = basePort('cometbft')
 
 /** Blocks come quickly, so that the tests take little time. */
 const QUICK = ['--consensus.timeout_commit=100ms']
@@ -304,7 +305,10 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
 
     it('is joined by a node that gets its state from a snapshot', async () => {
       await follower().reaches(22)
+      // Both that serve headers are as high as the snapshot: the light client waits 30 s for one that
+      // is behind.
       const [one, two] = nodes as [NetworkNode, NetworkNode]
+      await one.reaches(await two.height())
       const trusted = await one.comets<{ signed_header: { header: { height: string }; commit: { block_id: { hash: string } } } }>(
         'commit?height=5',
       )
@@ -324,7 +328,7 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       const joined = started(
         new NetworkNode('joined', home, ports, [`--consensus.cometbft_bin=${program}`, ...listen, '--metrics.enabled=false']),
       )
-      await until(`it follows:\n${joined.log.slice(-2000)}`, async () => (await joined.height().catch(() => 0)) > 22, 100)
+      await until(() => `it follows:\n${joined.log.slice(-2000)}`, async () => (await joined.height().catch(() => 0)) > 22, 100)
       const height = await joined.height()
       await sameBlocks([one, joined], height, height + 1)
       await expect(joined.block(1)).rejects.toThrow(/before the first block/)

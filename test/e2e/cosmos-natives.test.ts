@@ -11,6 +11,7 @@ import { bech32 } from '../../ts/rpc/bech32.ts'
 import { type Foreign, foreign, missing, program, rest, types } from './cosmos-clients.ts'
 import { hearth, rpc, tempHome } from './harness.ts'
 import { NetworkNode, type Ports } from './network-nodes.ts'
+import { basePort } from './network-ports.ts'
 import { STAKING, stakingAbi } from './staking.ts'
 import { proven } from './trie-proof.ts'
 import { until } from './waiting.ts'
@@ -23,7 +24,7 @@ const [VALIDATORS, FOLLOWERS] = [4, 2]
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const GAS_PRICE = 20_000_000_000n
 const FEE = { amount: [{ denom: 'wei', amount: (GAS_PRICE * 1_000_000n).toString() }], gas: '1000000' }
-const BASE_PORT = 16_000 + (process.pid % 30) * 60
+const BASE_PORT = basePort('cosmosNatives')
 const STAKING_PATH = '/cosmos/staking/v1beta1'
 
 interface AllPorts extends Ports {

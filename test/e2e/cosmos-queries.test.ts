@@ -9,6 +9,7 @@ import { bech32 } from '../../ts/rpc/bech32.ts'
 import { abciQuery, type Foreign, foreign, Grpc, jsonOf, missing, program, rest, types } from './cosmos-clients.ts'
 import { hearth, tempHome } from './harness.ts'
 import { NetworkNode } from './network-nodes.ts'
+import { basePort } from './network-ports.ts'
 import { STAKING, stakingAbi } from './staking.ts'
 
 if (missing !== undefined) console.log(`skipped: ${missing}`)
@@ -16,7 +17,7 @@ if (missing !== undefined) console.log(`skipped: ${missing}`)
 const CHAIN = 7357
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const GAS_PRICE = 20_000_000_000n
-const BASE_PORT = 15_000 + (process.pid % 50) * 10
+const BASE_PORT = basePort('cosmosQueries')
 /** The operator of the first validator, and seconds of an unbonding. */
 const [OPERATOR, UNBONDING]: [Hex, number] = [`0x${'a1'.repeat(20)}`, 1_814_400]
 const NOBODY: Hex = `0x${'77'.repeat(20)}`

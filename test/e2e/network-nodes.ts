@@ -134,7 +134,7 @@ export class NetworkNode {
   /** Waits until its head is so high. */
   async reaches(height: number): Promise<void> {
     await until(
-      `${this.name} at height ${height}:\n${this.log.slice(-3000)}`,
+      () => `${this.name} at height ${height}:\n${this.log.slice(-3000)}`,
       () =>
         this.height()
           .then((h) => h >= height)

@@ -9,6 +9,7 @@ import { ownerOf } from '../../ts/rpc/owner.ts'
 import { cometbftProgram, TESTED_VERSION } from '../cometbft-programs.mjs'
 import { hearth, tempHome } from './harness.ts'
 import { NetworkNode, type Ports } from './network-nodes.ts'
+import { basePort } from './network-ports.ts'
 import { until } from './waiting.ts'
 
 const CHAIN = 7357
@@ -18,8 +19,7 @@ const LANES = 8
 const VALIDATORS = 4
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const GAS_PRICE = 20_000_000_000n
-/** Below the ports that the system gives away, another range in each process. */
-const BASE_PORT = 12_000 + (process.pid % 30) * 60
+const BASE_PORT = basePort('redirectNetwork')
 
 const cometbft = await cometbftProgram(TESTED_VERSION)
 if ('missing' in cometbft) console.log(`skipped: CometBFT: ${cometbft.missing}`)

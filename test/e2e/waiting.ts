@@ -10,10 +10,13 @@ export const PATIENCE_MS = 200_000
 /** Waits for so many milliseconds. */
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
+/** What is awaited; a function where it shows what was found, which is read at the failure. */
+export type Expectation = string | (() => string)
+
 /** Waits until a condition holds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, pollMs = 20): Promise<void> {
+export async function until(what: Expectation, holds: () => boolean | Promise<boolean>, pollMs = 20): Promise<void> {
   for (const end = performance.now() + PATIENCE_MS; !(await holds()); await sleep(pollMs)) {
-    if (performance.now() > end) throw new Error(`not in ${PATIENCE_MS} ms: ${what}`)
+    if (performance.now() > end) throw new Error(`not in ${PATIENCE_MS} ms: ${typeof what === 'string' ? what : what()}`)
   }
 }
 

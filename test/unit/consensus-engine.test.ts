@@ -111,6 +111,13 @@ describe('the supervisor', () => {
     expect(supervisor.state).toBe('running')
   })
 
+  it('restarts it where it stays idle after a failed state sync', async () => {
+    const failure = engineLine('error', 'State sync failed', { err: 'no witnesses connected' })
+    const { supervisor, log, engine } = supervise([{ lines: [failure], ends: 'stay' }, { ends: 'stay' }])
+    await until('the second run', () => engine.starts().length === 2 && supervisor.state === 'running')
+    expect(log.has('"how":"SIGKILL ended it","inMs":1,"last":"State sync failed: no witnesses connected"')).toBe(true)
+  })
+
   it('ends it with SIGTERM, or SIGKILL where it does not listen', async () => {
     const first = supervise([{ ends: 'stay' }])
     await until('it runs', () => first.engine.starts().length === 1)

@@ -82,3 +82,9 @@ export function fatalReason({ message, fields, level }: EngineLine): string | un
   const said = [message.trim(), cause.trim()].filter((part) => part !== '').join(': ')
   return `${said} (${found.advice})`
 }
+
+/**
+ * Whether CometBFT does nothing more after a line, although its process goes on: it tries a state
+ * sync once (`startStateSync` of its `node/setup.go`). Another start begins it again.
+ */
+export const isIdleAfter = ({ message, level }: EngineLine): boolean => level === 'error' && message === 'State sync failed'

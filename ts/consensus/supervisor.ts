@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { ComponentLog } from '../log/index.ts'
-import { type EngineLine, fatalReason, parseLine } from './log-line.ts'
+import { type EngineLine, fatalReason, isIdleAfter, parseLine } from './log-line.ts'
 
 /**
  * Waits before starts, in milliseconds: short after a first death, so that a kill costs little. The
@@ -130,6 +130,7 @@ export class Supervisor {
       this.lastWords = [message, fields.err].filter((part) => part !== undefined).join(': ')
       if (fatal === undefined) log.warn(message, fields)
       else log.error(message, fields)
+      if (isIdleAfter(line)) this.child?.kill('SIGKILL')
     } else log.debug(message, fields)
   }
 

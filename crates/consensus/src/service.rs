@@ -99,12 +99,14 @@ impl Consensus {
         }
         let log = metrics.log().clone();
         let folder = &home.config().home;
+        let shelf = SnapshotFolder::of(folder);
         let maker = if config.snapshot_interval_blocks == 0 {
             None
         } else {
             // Reading beside the open stores is not counted with what the node does.
             let options = chain_options(home.config(), Registry::new());
-            let maker = SnapshotMaker::start(folder.clone(), options, home.chain().kv().clone(), log.clone());
+            let (kv, shelf) = (home.chain().kv().clone(), shelf.clone());
+            let maker = SnapshotMaker::start(folder.clone(), shelf, options, kv, log.clone());
             Some(maker.map_err(|source| NodeError::Config {
                 reason: format!("no thread for snapshots: {source}"),
             })?)
@@ -115,7 +117,7 @@ impl Consensus {
             round: Mutex::default(),
             outbox: Arc::default(),
             natives: Default::default(),
-            shelf: SnapshotFolder::of(folder),
+            shelf,
             maker,
             metrics: ConsensusMetrics::new(metrics),
             log,

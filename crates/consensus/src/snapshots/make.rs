@@ -1,6 +1,7 @@
 //! Making snapshots, and giving their chunks out.
 
 use super::{CHUNK_BYTES, CHUNKS_MAX, FORMAT, HASH_BYTES};
+use crate::clock::Moment;
 use hearth_abci::pb;
 use hearth_chain::{ChainError, ChainOptions, operate::export_state};
 use hearth_flatkv::FlatKv;
@@ -8,6 +9,7 @@ use hearth_metrics::{Level, Log, LogEntry};
 use hearth_primitives::Height;
 use parking_lot::{Condvar, Mutex};
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -16,10 +18,21 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
-/// Snapshots that are kept, newest first: a peer may still fetch the one before the newest.
+/// Snapshots that are offered and kept, newest first: a peer may still fetch the one before the
+/// newest.
 const KEPT: usize = 2;
+
+/// Older snapshots than those are kept while peers use them, up to this many in all.
+const KEPT_IN_USE_MAX: usize = 6;
+
+/// A snapshot is in use for so long after it was offered or one of its chunks was read. Before it
+/// requests chunks, the light client of a joining CometBFT waits up to 30 s for a witness that is
+/// behind (`light/detector.go`), and it gives up a chunk that is missing after 120 s only
+/// (`statesync/syncer.go`).
+const IN_USE: Duration = Duration::from_secs(120);
 
 /// The stream, below a snapshot's folder.
 const STREAM: &str = "stream";
@@ -32,17 +45,21 @@ const PART: &str = "part";
 
 /// The complete snapshots of a data directory, each in a folder named by its height.
 #[derive(Clone, Debug)]
-pub(crate) struct SnapshotFolder(PathBuf);
+pub(crate) struct SnapshotFolder {
+    path: PathBuf,
+    /// When each snapshot was last offered or read; no more than those that exist.
+    used: Arc<Mutex<BTreeMap<Height, Moment>>>,
+}
 
 impl SnapshotFolder {
     /// That of a home.
     pub fn of(home: &Path) -> Self {
-        Self(home.join("data/statesync"))
+        Self { path: home.join("data/statesync"), used: Arc::default() }
     }
 
     /// Heights of the snapshots, newest first.
     fn heights(&self) -> Vec<Height> {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let mut heights: Vec<Height> =
             entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         heights.sort_unstable_by(|a, b| b.cmp(a));
@@ -51,11 +68,15 @@ impl SnapshotFolder {
 
     /// What peers may fetch; one that cannot be read is left out.
     pub fn list(&self) -> Vec<pb::Snapshot> {
-        self.heights().into_iter().take(KEPT).filter_map(|height| self.describe(height).ok()).collect()
+        let newest = self.heights().into_iter().take(KEPT);
+        let snapshots: Vec<_> = newest.filter_map(|height| self.describe(height).ok()).collect();
+        let now = Moment::now();
+        self.used.lock().extend(snapshots.iter().map(|snapshot| (snapshot.height, now)));
+        snapshots
     }
 
     fn describe(&self, height: Height) -> io::Result<pb::Snapshot> {
-        let hashes = fs::read(self.0.join(height.to_string()).join(HASHES))?;
+        let hashes = fs::read(self.path.join(height.to_string()).join(HASHES))?;
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
         let (hash, chunks) = hashes.split_at_checked(HASH_BYTES).ok_or_else(wrong)?;
         Ok(pb::Snapshot {
@@ -70,16 +91,17 @@ impl SnapshotFolder {
     /// A chunk; empty where there is none.
     pub fn chunk(&self, height: Height, format: u32, chunk: u32) -> Vec<u8> {
         let read = || {
-            let mut file = File::open(self.0.join(height.to_string()).join(STREAM))?;
+            let mut file = File::open(self.path.join(height.to_string()).join(STREAM))?;
             file.seek(SeekFrom::Start(u64::from(chunk) * CHUNK_BYTES as u64))?;
             let mut bytes = Vec::new();
             file.take(CHUNK_BYTES as u64).read_to_end(&mut bytes)?;
+            self.used.lock().insert(height, Moment::now());
             Ok::<_, io::Error>(bytes)
         };
         if format == FORMAT { read().unwrap_or_default() } else { Vec::new() }
     }
 
-    /// Writes the snapshot of a height, and removes those beyond [`KEPT`].
+    /// Writes the snapshot of a height, and removes those beyond [`KEPT`] that no peer uses.
     fn make(
         &self,
         height: Height,
@@ -91,7 +113,7 @@ impl SnapshotFolder {
             let path = path.to_owned();
             move |source| ChainError::Io { path: path.clone(), source }
         };
-        let part = self.0.join(PART);
+        let part = self.path.join(PART);
         let _ = fs::remove_dir_all(&part);
         fs::create_dir_all(&part).map_err(io(&part))?;
         let stream = part.join(STREAM);
@@ -99,13 +121,26 @@ impl SnapshotFolder {
         export_state(home, options, Some(height), &mut out, &mut |_| !stop.load(Ordering::Relaxed))?;
         let hashes = out.finish().map_err(io(&stream))?;
         fs::write(part.join(HASHES), hashes).map_err(io(&part))?;
-        let whole = self.0.join(height.to_string());
+        let whole = self.path.join(height.to_string());
         let _ = fs::remove_dir_all(&whole);
         fs::rename(&part, &whole).map_err(io(&whole))?;
-        for old in self.heights().into_iter().skip(KEPT) {
-            let _ = fs::remove_dir_all(self.0.join(old.to_string()));
-        }
+        self.remove_old(IN_USE);
         Ok(())
+    }
+
+    /// Removes the snapshots beyond [`KEPT`] that were not used for some time, and all beyond
+    /// [`KEPT_IN_USE_MAX`].
+    fn remove_old(&self, in_use: Duration) {
+        let heights = self.heights();
+        // Under the lock, so that none is removed after it was offered.
+        let mut used = self.used.lock();
+        for (at, height) in heights.iter().enumerate().skip(KEPT) {
+            let is_used = used.get(height).is_some_and(|last| last.elapsed() < in_use);
+            if !is_used || at >= KEPT_IN_USE_MAX {
+                let _ = fs::remove_dir_all(self.path.join(height.to_string()));
+                used.remove(height);
+            }
+        }
     }
 }
 
@@ -180,7 +215,13 @@ impl SnapshotMaker {
     ///
     /// # Errors
     /// Where the system gives no thread.
-    pub fn start(home: PathBuf, options: ChainOptions, kv: Arc<FlatKv>, log: Log) -> io::Result<Self> {
+    pub fn start(
+        home: PathBuf,
+        shelf: SnapshotFolder,
+        options: ChainOptions,
+        kv: Arc<FlatKv>,
+        log: Log,
+    ) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             wanted: Mutex::default(),
             changed: Condvar::new(),
@@ -188,7 +229,6 @@ impl SnapshotMaker {
         });
         let of_thread = shared.clone();
         let thread = thread::Builder::new().name("statesync-snapshot".to_owned()).spawn(move || {
-            let shelf = SnapshotFolder::of(&home);
             while let Some(height) = of_thread.next() {
                 // The newest snapshot of the store is what can be read beside the open home.
                 let made = kv.snapshot().map_err(ChainError::from);
@@ -265,5 +305,36 @@ mod tests {
         }
         assert_eq!(hashes.len(), 4 * HASH_BYTES);
         assert_eq!(hashes, wanted);
+    }
+
+    #[test]
+    fn snapshots_that_peers_use_outlive_newer_ones() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = SnapshotFolder::of(home.path());
+        let add = |height: Height| {
+            let path = folder.path.join(height.to_string());
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join(STREAM), height.to_le_bytes()).unwrap();
+            fs::write(path.join(HASHES), [0; 2 * HASH_BYTES]).unwrap();
+            folder.remove_old(IN_USE);
+        };
+        let offered = || folder.list().iter().map(|snapshot| snapshot.height).collect::<Vec<_>>();
+        (1..=4).for_each(add);
+        assert_eq!(folder.heights(), [4, 3]);
+        assert_eq!(offered(), [4, 3]);
+        // Those that were offered stay, up to the limit.
+        (5..=7).for_each(add);
+        assert_eq!(folder.heights(), [7, 6, 4, 3]);
+        assert_eq!(folder.chunk(3, FORMAT, 0), 3_u64.to_le_bytes());
+        for height in 8..=10 {
+            offered();
+            add(height);
+        }
+        assert_eq!(folder.heights(), [10, 9, 8, 7, 6, 4]);
+        assert!(folder.chunk(3, FORMAT, 0).is_empty());
+        // Nobody uses them any more.
+        folder.remove_old(Duration::ZERO);
+        assert_eq!(folder.heights(), [10, 9]);
+        assert_eq!(folder.used.lock().keys().copied().collect::<Vec<_>>(), [9]);
     }
 }

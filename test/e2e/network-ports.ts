@@ -1,0 +1,19 @@
+// Ports of the nodes under CometBFT, which need known ones: below those that the system gives away.
+// Test files run beside each other, so each has a range of its own; test runs beside each other too,
+// so each process has a part of that range.
+
+/** First port of a file's range, how many ports a process needs there, and for how many processes. */
+const RANGES = {
+  cometbftKills: { first: 12_000, ports: 100, processes: 20 },
+  redirectNetwork: { first: 14_000, ports: 60, processes: 20 },
+  cosmosQueries: { first: 15_200, ports: 10, processes: 30 },
+  cosmosNatives: { first: 15_500, ports: 60, processes: 20 },
+  cometbftLthash: { first: 16_700, ports: 120, processes: 20 },
+  cometbft: { first: 20_000, ports: 600, processes: 20 },
+} as const
+
+/** The first of the ports of this process for a file. */
+export function basePort(file: keyof typeof RANGES): number {
+  const { first, ports, processes } = RANGES[file]
+  return first + (process.pid % processes) * ports
+}
