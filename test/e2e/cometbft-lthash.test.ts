@@ -133,7 +133,11 @@ describe.skipIf('missing' in found)('a network with bft.commitment lthash', () =
     ])
     joined.start()
     const node = joined
-    await until(() => `it follows:\n${node.log.slice(-3000)}`, async () => (await node.height().catch(() => 0)) > 41, 100)
+    await until(
+      () => `it follows:\n${node.log.slice(-3000)}`,
+      async () => (await node.height().catch(() => 0)) > 41,
+      100,
+    )
     const height = await node.height()
     await sameBlocks([first(), node], height, height + 1)
     expect(Number(await node.ask('eth_getBalance', SINK, 'latest'))).toBe(nodes.length)

@@ -328,7 +328,11 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       const joined = started(
         new NetworkNode('joined', home, ports, [`--consensus.cometbft_bin=${program}`, ...listen, '--metrics.enabled=false']),
       )
-      await until(() => `it follows:\n${joined.log.slice(-2000)}`, async () => (await joined.height().catch(() => 0)) > 22, 100)
+      await until(
+        () => `it follows:\n${joined.log.slice(-2000)}`,
+        async () => (await joined.height().catch(() => 0)) > 22,
+        100,
+      )
       const height = await joined.height()
       await sameBlocks([one, joined], height, height + 1)
       await expect(joined.block(1)).rejects.toThrow(/before the first block/)

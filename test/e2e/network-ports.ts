@@ -1,8 +1,8 @@
 // Ports of the nodes under CometBFT, which need known ones: below those that the system gives away.
-// Test files run beside each other, so each has a range of its own; test runs beside each other too,
-// so each process has a part of that range.
+// Files run beside each other, so each has a range of its own; so do whole runs of the tests, which
+// is why each process has a part of that range.
 
-/** First port of a file's range, how many ports a process needs there, and for how many processes. */
+/** First port of a file's range, ports that a process needs there, and number of processes. */
 const RANGES = {
   cometbftKills: { first: 12_000, ports: 100, processes: 20 },
   redirectNetwork: { first: 14_000, ports: 60, processes: 20 },
