@@ -305,8 +305,8 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
 
     it('is joined by a node that gets its state from a snapshot', async () => {
       await follower().reaches(22)
-      // Both that serve headers are as high as the snapshot: the light client waits 30 s for one that
-      // is behind.
+      // Both that serve headers are as high as the snapshot: the light client waits 30 s for one
+      // that is behind.
       const [one, two] = nodes as [NetworkNode, NetworkNode]
       await one.reaches(await two.height())
       const trusted = await one.comets<{ signed_header: { header: { height: string }; commit: { block_id: { hash: string } } } }>(

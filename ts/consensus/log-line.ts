@@ -84,7 +84,7 @@ export function fatalReason({ message, fields, level }: EngineLine): string | un
 }
 
 /**
- * Whether CometBFT does nothing more after a line, although its process continues to run: it tries a state
- * sync once (`startStateSync` of its `node/setup.go`). Another start begins it again.
+ * Whether CometBFT does nothing more after a line, although its process continues to run: it tries
+ * a state sync once (`startStateSync` of its `node/setup.go`). Another start begins it again.
  */
 export const isIdleAfter = ({ message, level }: EngineLine): boolean => level === 'error' && message === 'State sync failed'
