@@ -1,5 +1,5 @@
 // Ports of the nodes under CometBFT, which need known ones: below those that the system gives away.
-// Files run beside each other, so each has a range of its own; so do whole runs of the tests, which
+// Files run at the same time, so each has a range of its own; so do whole runs of the tests, which
 // is why each process has a part of that range.
 
 /** First port of a file's range, ports that a process needs there, and number of processes. */
