@@ -332,7 +332,7 @@ mod tests {
         }
         assert_eq!(folder.heights(), [10, 9, 8, 7, 6, 4]);
         assert!(folder.chunk(3, FORMAT, 0).is_empty());
-        // Nobody uses them any more.
+        // No peer uses them any more.
         folder.remove_old(Duration::ZERO);
         assert_eq!(folder.heights(), [10, 9]);
         assert_eq!(folder.used.lock().keys().copied().collect::<Vec<_>>(), [9]);
