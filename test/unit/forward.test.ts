@@ -1,7 +1,7 @@
 // Requests that go to another node: its answer comes back unchanged, and every other outcome has
 // its own failure within its bounds.
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { resolveSettings, SettingError } from '../../ts/config/index.ts'
@@ -15,10 +15,10 @@ import { drain, fakeCore } from './fake-core.ts'
 const HASH = `0x${'ab'.repeat(32)}`
 const SECRET = 'hunter2'
 
-const servers: http.Server[] = []
+const servers: (http.Server | net.Server)[] = []
 afterEach(() => {
   for (const server of servers.splice(0)) {
-    server.closeAllConnections()
+    if (server instanceof http.Server) server.closeAllConnections()
     server.close()
   }
 })
@@ -137,6 +137,41 @@ describe('a forwarded request', () => {
     for (let i = 0; i < 4; i++) expect(await forward('eth_sendRawTransaction', ['0x01'])).toEqual({ result: 'äää' })
   })
 
+  it('reads whole answers, whose heads may differ', async () => {
+    const results = [HASH, HASH, 'äöü', '', 'x'.repeat(30_000), HASH]
+    const ports = new Set<number | undefined>()
+    const url = await serverOf((body, response, request) => {
+      ports.add(request.socket.remotePort)
+      const { id } = JSON.parse(body)
+      // With its length, and in one write.
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[id - 1] }))
+    })
+    const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2 })
+    for (const result of results) expect(await forward('eth_sendRawTransaction', ['0x01'])).toEqual({ result })
+    expect(ports.size).toBe(1)
+  })
+
+  it.each([
+    ['more than an answer', 'content-length: LENGTH\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['the last answer', 'content-length: LENGTH\r\nconnection: close\r\n', ''],
+  ])('keeps no connection that sent %s', async (_, headers, behind) => {
+    let connections = 0
+    const server = net.createServer((socket) => {
+      connections++
+      socket.on('error', () => undefined)
+      socket.on('data', (request) => {
+        const { id } = JSON.parse(String(request).split('\r\n\r\n')[1] ?? '')
+        const answer = JSON.stringify({ jsonrpc: '2.0', id, result: HASH })
+        socket.write(`HTTP/1.1 200 OK\r\n${headers.replaceAll('LENGTH', String(answer.length))}\r\n${answer}${behind}`)
+      })
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const forward = forwardTo({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 5000, inFlightMax: 2 })
+    for (let i = 0; i < 3; i++) await forward('eth_sendRawTransaction', ['0x01'])
+    expect(connections).toBe(3)
+  })
+
   it('goes out on another connection once its own is closed', async () => {
     const ports = new Set<number | undefined>()
     const url = await serverOf((body, response, request) => {
@@ -147,7 +182,7 @@ describe('a forwarded request', () => {
     for (let i = 1; i <= 3; i++) {
       expect(await forward('eth_sendRawTransaction', ['ü'])).toEqual({ result: HASH })
       expect(ports.size).toBe(i)
-      servers.at(-1)?.closeAllConnections()
+      ;(servers.at(-1) as http.Server).closeAllConnections()
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   })

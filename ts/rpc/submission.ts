@@ -27,11 +27,12 @@ export type Submission = 'pool' | 'refused' | Forward
 /** Refuses requests that another node forwarded. */
 export const FORWARDED_ALREADY: Forward = async () => ({ failure: 'loop' })
 
-const encoder = new TextEncoder()
+/** The JSON of a result: its bytes, or its text. */
+type Json = Uint8Array | string
 
-/** The bytes of a result that another node gave; throws its error, or why there is no answer. */
-function resultOf(answer: Forwarded): Uint8Array {
-  if ('result' in answer) return encoder.encode(JSON.stringify(answer.result))
+/** The JSON of a result that another node gave; throws its error, or why there is no answer. */
+function resultOf(answer: Forwarded): string {
+  if ('result' in answer) return JSON.stringify(answer.result)
   throw 'error' in answer ? forwardedError(answer.error) : forwardFailed(answer.failure)
 }
 
@@ -44,14 +45,14 @@ interface Request {
 }
 
 /** Sends a transaction: to the pool by `own`, or to another node. Throws if neither is possible. */
-export async function submit(submission: Submission, request: Request, own: () => Promise<Uint8Array>): Promise<Uint8Array> {
+export async function submit(submission: Submission, request: Request, own: () => Promise<Json>): Promise<Json> {
   if (submission === 'pool') return await own()
   if (submission === 'refused') throw makesNoBlocks()
   return await forward(submission, request)
 }
 
 /** Sends a request to another node. */
-export async function forward(ask: Forward, { method, params, waitMs }: Request): Promise<Uint8Array> {
+export async function forward(ask: Forward, { method, params, waitMs }: Request): Promise<Json> {
   return resultOf(await ask(method, params, waitMs))
 }
 
@@ -75,7 +76,7 @@ export interface Redirect {
  * The answer of the validator that takes the transactions of the sender, where there is one that
  * answers; else by `own`.
  */
-export async function throughOwner(redirect: Redirect | undefined, transaction: Hex, own: () => Promise<Uint8Array>): Promise<Uint8Array> {
+export async function throughOwner(redirect: Redirect | undefined, transaction: Hex, own: () => Promise<Json>): Promise<Json> {
   if (redirect === undefined) return await own()
   // Where one node takes all transactions, it is also the one that says what is wrong with them.
   const sender = redirect.dependsOnSender ? await readJson(redirect.core, 'senderOf', { raw: transaction }) : ANY_SENDER
@@ -91,11 +92,7 @@ export async function throughOwner(redirect: Redirect | undefined, transaction: 
 }
 
 /** The owner's count of transactions, which only reads: without its answer, that of `own`. */
-export async function countOfOwner(
-  redirect: Redirect | undefined,
-  address: Hex,
-  own: () => Promise<Uint8Array | string>,
-): Promise<Uint8Array | string> {
+export async function countOfOwner(redirect: Redirect | undefined, address: Hex, own: () => Promise<Json>): Promise<Json> {
   const redirected = await redirect?.send(address, 'eth_getTransactionCount', [address, 'pending'])
   return redirected !== undefined && 'answer' in redirected ? resultOf(redirected.answer) : await own()
 }
