@@ -137,7 +137,27 @@ describe('the push by OTLP', () => {
     open.length = 0
     await stop()
     expect(got.length).toBe(1)
-    expect(reported.map(String).join('\n')).toContain('OpenTelemetry')
+    expect(reported.map(String)).toEqual([
+      'PushError: OpenTelemetry: PeriodicExportingMetricReader: metrics export failed (error OTLPExporterError: Bad Request)',
+    ])
+  })
+
+  it('ends without an answer of the collector', async () => {
+    const held: http.ServerResponse[] = []
+    const collector = http.createServer((_, res) => void held.push(res))
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${(collector.address() as AddressInfo).port}`)
+    const metrics = make(true)
+    await metrics.open()
+    await metrics.shutdown()
+    open.length = 0
+    expect(held).toHaveLength(1)
+    expect(held[0]?.writableEnded).toBe(false)
+    expect(reported.map(String)).toEqual([
+      'PushError: OpenTelemetry: the collector did not take the last metrics within 2000 ms of the stop',
+    ])
+    collector.closeAllConnections()
+    collector.close()
   })
 
   it('is off without its setting', async () => {

@@ -16,6 +16,8 @@ export interface Terminal {
   readonly columns?: number | undefined
   /** Prompts for yes or no; absent if there is no terminal. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined
+  /** Called once a node has closed all that it owns: nothing else needs to keep the process alive. */
+  readonly closed?: () => void
 }
 
 /** A command of `hearth`. */

@@ -23,6 +23,12 @@ async function ask(question: string): Promise<boolean> {
   }
 }
 
+/**
+ * Time for what is still open once a node is closed, in milliseconds: an exporter of OpenTelemetry
+ * may still try its last push again.
+ */
+const EXIT_WAIT_MS = 200
+
 async function run(): Promise<void> {
   const { main } = await loadProgram()
   process.exitCode = await main(process.argv.slice(2), {
@@ -36,6 +42,7 @@ async function run(): Promise<void> {
     columns: process.stdout.isTTY === true ? process.stdout.columns || COLUMNS : undefined,
     interactive: process.stderr.isTTY === true,
     ask: process.stderr.isTTY === true && isatty(STDIN) ? ask : undefined,
+    closed: () => void setTimeout(() => process.exit(), EXIT_WAIT_MS).unref(),
   })
 }
 

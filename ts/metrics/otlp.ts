@@ -3,6 +3,7 @@
 // timeout, compression and certificates.
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { type MetricProducer, PeriodicExportingMetricReader, type PushMetricExporter } from '@opentelemetry/sdk-metrics'
+import { PushError } from './last-push.ts'
 import { otlpProtocol } from './otlp-protocol.ts'
 
 /** Milliseconds between two pushes, unless OTEL_METRIC_EXPORT_INTERVAL has another number. */
@@ -34,9 +35,19 @@ export async function otlpReader(producer: MetricProducer): Promise<PeriodicExpo
   })
 }
 
+/** The message of an error that the SDK wrote as JSON; other text as it is. */
+function messageOf(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown }
+    return typeof message === 'string' ? message : text
+  } catch {
+    return text
+  }
+}
+
 /** Reports what the SDK complains of, such as pushes that the collector does not take. */
 export function reportFailures(report: (e: unknown) => void): void {
-  const failed = (message: string): void => report(new Error(`OpenTelemetry: ${message}`))
+  const failed = (text: string): void => report(new PushError(messageOf(text)))
   const ignore = (): void => undefined
   const logger = { error: failed, warn: failed, info: ignore, debug: ignore, verbose: ignore }
   // Pushes of metrics and of spans report to the same log.

@@ -17,6 +17,7 @@ import {
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
 import type { Instrument } from '../rpc/instruments.ts'
+import { lastPush } from './last-push.ts'
 import { resourceOf } from './resource.ts'
 import type { Point } from './series.ts'
 
@@ -54,7 +55,7 @@ export interface ProviderOptions {
 /** A provider with its readers. */
 export interface Provider {
   readonly collect: () => Promise<ResourceMetrics>
-  /** Pushes what is not pushed yet, and ends all readers. */
+  /** Pushes what is not pushed yet, for at most two seconds, and ends all readers. */
   readonly shutdown: () => Promise<void>
 }
 
@@ -83,7 +84,7 @@ export async function createProvider({ scope, observed, produce }: Sources, { ve
     },
     shutdown: async () => {
       if (isGlobal) metrics.disable()
-      await provider.shutdown()
+      await lastPush('metrics', provider.shutdown(), report)
     },
   }
 }

@@ -1,6 +1,7 @@
 // Slow requests as spans of OpenTelemetry. A span is made once its request is over, so a request
 // that is not slow costs nothing. The SDK is loaded with the first slow request.
 import type { SlowRequest } from '../rpc/meter.ts'
+import { lastPush } from './last-push.ts'
 
 /** Spans that wait until the SDK is loaded; further ones are dropped. */
 const LOADING_SPANS_MAX = 2_048
@@ -9,7 +10,7 @@ const LOADING_SPANS_MAX = 2_048
 export interface SlowSpans {
   /** Sends a request that is over now. */
   readonly record: (request: SlowRequest) => void
-  /** Sends what is not sent yet; nothing is taken after that. */
+  /** Sends what is not sent yet, for at most two seconds; nothing is taken after that. */
   readonly shutdown: () => Promise<void>
 }
 
@@ -35,7 +36,7 @@ export function slowSpans(version: string, report: (e: unknown) => void): SlowSp
       // A collector that is gone does not keep a node from stopping. What could not be opened is
       // reported already.
       await opened?.then(
-        ({ shutdown }) => shutdown().catch(report),
+        ({ shutdown }) => lastPush('spans', shutdown(), report),
         () => undefined,
       )
     },

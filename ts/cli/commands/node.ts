@@ -382,6 +382,7 @@ export async function serve(
   }
   checkHeap(config.memoryBudgetBytes, log)
   await serveHome({ mode, home, settings, terminal, extras, log, readiness, stopped, signals, config, cometbft, consensus, ready })
+  terminal.closed?.()
   return 0
 }
 
