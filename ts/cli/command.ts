@@ -16,7 +16,7 @@ export interface Terminal {
   readonly columns?: number | undefined
   /** Prompts for yes or no; absent if there is no terminal. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined
-  /** Called once a node has closed all that it owns: nothing else needs to keep the process alive. */
+  /** Called once a node has closed all that it owns: the process may end. */
   readonly closed?: () => void
 }
 
