@@ -21,6 +21,7 @@ import { networkBench } from './network.mjs'
 import { stateSyncBench } from './network-state-sync.mjs'
 import { overloadBench } from './overload.mjs'
 import { writePage } from './page.mjs'
+import { pairBench } from './pair.mjs'
 import { rootsBench } from './roots.mjs'
 import { scriptBench } from './script.mjs'
 import { setupBench } from './setup.mjs'
@@ -62,6 +63,7 @@ const BENCHES = {
     await stateSyncBench()
   },
   overload: overloadBench,
+  pair: pairBench,
   rpc: everydayBench,
   script: scriptBench,
   setup: setupBench,
@@ -70,7 +72,7 @@ const BENCHES = {
   'trace-parity': traceParityBench,
 }
 
-const names = process.argv.slice(2).filter((a) => !a.startsWith('-'))
+const names = process.argv.slice(2).filter((a, i, all) => !a.startsWith('-') && all[i - 1] !== '--against')
 const unknown = names.filter((n) => !(n in BENCHES))
 if (unknown.length || !names.length) {
   console.error(`${unknown.length ? `unknown bench ${unknown.join(', ')}` : 'name a bench'}: one of ${Object.keys(BENCHES).join(', ')}`)
