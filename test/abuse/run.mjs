@@ -29,7 +29,9 @@ const argument = (name) => {
   const at = process.argv.indexOf(name)
   return at < 0 ? undefined : process.argv[at + 1]
 }
-const program = path.resolve(argument('--program') ?? path.join(ROOT, 'dist/cli/main.js'))
+/** What users start: the command of the package. */
+const { bin } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'))
+const program = path.resolve(argument('--program') ?? path.join(ROOT, bin.hearth))
 const only = argument('--only')
 
 /**

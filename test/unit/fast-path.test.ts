@@ -285,6 +285,30 @@ describe('a connection', () => {
     socket.destroy()
   })
 
+  it('ends after the answer to a client that closes', async () => {
+    const { port } = await serve()
+    const closing = (method: string): string => plain(ASK(method), 'Connection: close')
+    for (const first of [closing('eth_chainId'), closing('eth_blockNumber'), plain(CODE, 'connection: close')]) {
+      const { socket } = await connection(port)
+      let got = ''
+      socket.on('data', (chunk: Buffer) => {
+        got += chunk.toString()
+      })
+      const ended = new Promise((resolve) => socket.once('end', resolve))
+      socket.write(first)
+      // What comes while an answer is under way is no request any more.
+      if (first === closing('eth_blockNumber')) {
+        await sleep(2)
+        socket.write(NOW)
+      }
+      await ended
+      expect(got.match(/HTTP\/1.1 200 OK/g)).toHaveLength(1)
+      expect(got).toMatch(/\r\nConnection: close\r\n/)
+      expect(got).not.toMatch(/keep-alive/i)
+      socket.destroy()
+    }
+  })
+
   it('keeps the order of requests that do not wait for answers', async () => {
     const { port } = await serve()
     const { socket, answers } = await connection(port)

@@ -93,6 +93,12 @@ function decoded(json: string): unknown {
   }
 }
 
+/** The name of a method by its JSON; undefined where it is none. */
+function nameOf(json: string): string | undefined {
+  const name = decoded(json)
+  return typeof name === 'string' && name !== '' ? name : undefined
+}
+
 /**
  * Reads the structure of a text that may or may not be JSON: brackets, commas, colons and strings.
  * JSON.parse, which runs only on texts within the limits, decides whether it is JSON. JSON.parse by
@@ -246,9 +252,13 @@ export class Scanner {
   }
 
   private tooLarge(): BatchTooLarge {
+    // Most batches have few methods, many times.
+    const names = new Map<string, string | undefined>()
     const methods = this.methods.map((range) => {
-      const name = range && decoded(this.text.slice(range.from, range.to))
-      return typeof name === 'string' && name !== '' ? name : undefined
+      if (range === undefined) return undefined
+      const raw = this.text.slice(range.from, range.to)
+      if (!names.has(raw)) names.set(raw, nameOf(raw))
+      return names.get(raw)
     })
     // The text may not be JSON, so an id is only answered if it is valid by itself: a string, a
     // number, a boolean or null.

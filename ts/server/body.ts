@@ -37,14 +37,17 @@ export interface BodyLimits {
   /** Reserves memory for received bytes; returns the reason if there is none. */
   readonly take: (bytes: number) => string | undefined
   /**
-   * Whether a request that begins with this text is refused whatever follows. Called once, for
-   * bodies of more than `HEAD_BYTES`.
+   * Whether a request that begins with this text is refused whatever follows. Called after each of
+   * `LOOKS_BYTES`.
    */
   readonly isRefusedBy: (head: string) => boolean
 }
 
-/** Bytes of a large body after which its begin is looked at. */
-const HEAD_BYTES = 256 * 1024
+/**
+ * Bytes of a large body after which what has come of it is looked at. A batch of short requests
+ * beyond its limit shows in one of the first looks, which cost little.
+ */
+const LOOKS_BYTES: readonly number[] = [64 * 1024, 128 * 1024, 256 * 1024]
 
 /** Chunks that any body may come in. */
 const CHUNKS_MIN = 4096
@@ -88,9 +91,15 @@ export class Gathered {
   /** All of it. The chunks are gone after that. */
   text(): string {
     const text = this.head()
+    this.clear()
+    return text
+  }
+
+  /** Releases its memory. */
+  clear(): void {
     this.first = undefined
     this.more.length = 0
-    return text
+    this.copy = undefined
   }
 
   /** What has come so far. */
@@ -135,11 +144,13 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
   let size = 0
   let chunks = 0
   let over = false
-  let looked = false
+  let looks = 0
   const waiter: Waiter = { lastMs: performance.now(), stalled: () => end(new BodyStalled('request timeout')) }
   const forget = (): void => {
     over = true
     idle.end(waiter)
+    // The request may live for long after that, and this with it.
+    body.clear()
   }
   const end = (outcome: string | BodyFailure): void => {
     forget()
@@ -154,8 +165,9 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     if (refused !== undefined) return end(new BodyRefused(refused))
     if (!body.isEmpty) waiter.lastMs = performance.now()
     body.add(chunk)
-    if (looked || size < HEAD_BYTES) return
-    looked = true
+    const next = LOOKS_BYTES[looks]
+    if (next === undefined || size < next) return
+    while (size >= (LOOKS_BYTES[looks] ?? Number.POSITIVE_INFINITY)) looks++
     const head = body.head()
     if (limits.isRefusedBy(head)) end(head)
   })

@@ -94,6 +94,8 @@ interface Head {
   readonly gzipOver: number | undefined
   /** Whether another node sent it on: it is answered here. */
   readonly forwarded: boolean
+  /** Whether the connection ends with the answer (RFC 9112, section 9.6). */
+  readonly closes: boolean
 }
 
 /** The headers of a head, by name in lower case; undefined if it is not ordinary. */
@@ -106,7 +108,7 @@ function ordinaryHeaders(head: string): Record<string, string> | undefined {
     const name = found?.[1]?.toLowerCase()
     const value = found?.[2]
     if (name === undefined || value === undefined || name in headers || UNUSUAL.has(name)) return undefined
-    if (name === 'connection' && value.toLowerCase() !== 'keep-alive') return undefined
+    if (name === 'connection' && !/^(?:keep-alive|close)$/i.test(value)) return undefined
     headers[name] = value
   }
   return headers
@@ -150,7 +152,8 @@ class HeadCache {
     const bodyAt = text.length + HEAD_END.length
     const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined
     const forwarded = FORWARDED_HEADER in headers || REDIRECTED_HEADER in headers
-    return { bodyAt, end: bodyAt + Number(length), headers, accepted, gzipOver, forwarded }
+    const closes = headers.connection?.toLowerCase() === 'close'
+    return { bodyAt, end: bodyAt + Number(length), headers, accepted, gzipOver, forwarded, closes }
   }
 }
 
@@ -176,6 +179,7 @@ function startOf(headers: ReplyHeaders): string {
 
 /** The end of a head, from its date on: made once a second. */
 class DateHeader {
+  private date = ''
   private text = ''
   private until = 0
   private readonly kept: string
@@ -184,12 +188,14 @@ class DateHeader {
     this.kept = idleMs === 0 ? '' : `Keep-Alive: timeout=${Math.floor(idleMs / SECOND_MS)}\r\n`
   }
 
-  at(now: number): string {
+  /** `closes`: whether the connection ends with the answer. */
+  at(now: number, closes: boolean): string {
     if (now >= this.until) {
       this.until = (Math.floor(now / SECOND_MS) + 1) * SECOND_MS
-      this.text = `\r\nDate: ${new Date(now).toUTCString()}\r\nConnection: keep-alive\r\n${this.kept}\r\n`
+      this.date = `\r\nDate: ${new Date(now).toUTCString()}\r\n`
+      this.text = `${this.date}Connection: keep-alive\r\n${this.kept}\r\n`
     }
-    return this.text
+    return closes ? `${this.date}Connection: close\r\n\r\n` : this.text
   }
 }
 
@@ -354,7 +360,7 @@ class FastConnection {
         return
       }
       admission.httpBytes.release(chunk.length - head.bodyAt)
-      this.write(body, startOf(reply.headers), reply.body.kind === 'gzip')
+      this.write(body, startOf(reply.headers), reply.body.kind === 'gzip', head.closes)
     } catch (e) {
       admission.httpBytes.release(chunk.length - head.bodyAt)
       this.failed(e)
@@ -394,12 +400,12 @@ class FastConnection {
       const { body, headers } = reply
       const piece = this.piece(reply, head)
       if (piece !== undefined) {
-        this.write(piece, startOf(headers), body.kind === 'gzip')
+        this.write(piece, startOf(headers), body.kind === 'gzip', head.closes)
       } else if (isWhole(body) && !isEmpty(body) && lengthOf(body) <= PIECE_BYTES_MAX) {
         const plain = bytesOf(body)
         const bytes = await gzip(plain, { level: compression.level })
         release(plain)
-        if (!socket.destroyed) this.write({ kind: 'bytes', bytes }, startOf(headers), true)
+        if (!socket.destroyed) this.write({ kind: 'bytes', bytes }, startOf(headers), true, head.closes)
       } else {
         isHandedOver = true
         path.options.dispatched.set(socket, { reply, end })
@@ -414,13 +420,15 @@ class FastConnection {
     }
   }
 
-  /** Sends a reply in one piece. */
-  private write(body: WholeBody, start: string, isGzip: boolean): void {
+  /** Sends a reply in one piece; `closes`: the last one of its connection. */
+  private write(body: WholeBody, start: string, isGzip: boolean, closes: boolean): void {
     const { socket, path } = this
-    const head = `${start}${isGzip ? 'content-encoding: gzip\r\n' : ''}content-length: ${lengthOf(body)}${path.dateHeader.at(Date.now())}`
+    const head = `${start}${isGzip ? 'content-encoding: gzip\r\n' : ''}content-length: ${lengthOf(body)}${path.dateHeader.at(Date.now(), closes)}`
     const text = shortText(body)
     if (text !== undefined) {
-      if (!socket.write(head + text, 'latin1')) this.waitForRoom()
+      const room = socket.write(head + text, 'latin1')
+      if (closes) this.finish()
+      else if (!room) this.waitForRoom()
       return
     }
     const bytes = bytesOf(body)
@@ -428,7 +436,20 @@ class FastConnection {
     socket.write(head, 'latin1')
     const room = socket.write(bytes, () => release(bytes))
     socket.uncork()
-    if (!room || socket.writableLength > 0) this.waitForRoom()
+    if (closes) this.finish()
+    else if (!room || socket.writableLength > 0) this.waitForRoom()
+  }
+
+  /**
+   * Ends the connection once the client has taken its answer. What it sends after that is not
+   * read.
+   */
+  private finish(): void {
+    const { socket, path } = this
+    this.answering = true
+    this.sending = true
+    socket.setTimeout(path.options.writeMs)
+    socket.destroySoon()
   }
 
   /**

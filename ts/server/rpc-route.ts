@@ -152,10 +152,13 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
   const limits = { bytes: options.maxBodyBytes, idle: options.bodyIdle, take, isRefusedBy }
   const forget = readBody(request, limits, (body) => {
     if (typeof body !== 'string') return refuseBody(request, response, writeMs, body)
-    if (!request.complete) options.drain.add(request)
-    options.turns.run(address, () => {
-      if (!response.destroyed) answerTo(body)
-    })
+    const serve = (): void =>
+      options.turns.run(address, () => {
+        if (!response.destroyed) answerTo(body)
+      })
+    if (request.complete) return serve()
+    options.drain.add(request)
+    options.drain.answer(address, serve)
   })
   response.on('close', () => {
     forget()
