@@ -1,10 +1,11 @@
 // The one test command behind `npm test`, `npm run test:quick` and `npm run test:full`.
 //
-// Sets up and builds what is missing, runs the Rust and the TypeScript tests, and ends with the
-// skipped tests and the reasons, the failures, then one line `N passed, N failed` over all tests
-// that ran.
+// Sets up and builds what is missing, runs the Rust tests beside the TypeScript ones, and ends with
+// the skipped tests and the reasons, the failures, then one line `N passed, N failed` over all
+// tests that ran.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
@@ -24,19 +25,58 @@ const total = { passed: 0, failed: 0, failures: [], skipped: [], peers: [], step
 /** Files that are listed at the end, those that took longest first. */
 const SLOWEST_SHOWN = 10
 
+/**
+ * Niceness of the Rust step: it compiles and computes while the tests of nodes wait for processes,
+ * blocks and disks, and must not make these late.
+ */
+const RUST_NICENESS = 10
+
+/** How long the output of an ended command is waited for, in milliseconds. */
+const OUTPUT_MS_MAX = 5_000
+
+/** Gives a process, and what it starts from now on, less of a processor that others want too. */
+function setNiceness(niceness, pid) {
+  try {
+    os.setPriority(pid, niceness)
+  } catch {
+    // It has ended, or the system has no priorities: the step only competes more.
+  }
+}
+
+/** Passes whole lines on, each after the prefix: two steps print at the same time. */
+function lineWriter(out, prefix) {
+  let rest = ''
+  const write = (text) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    if (lines.length > 0) out.write(lines.map((line) => `${prefix}${line}\n`).join(''))
+  }
+  return { write, end: () => rest !== '' && write('\n') }
+}
+
 /** Runs a command, shows its output, and gives exit status and the whole text back. */
-function run(command, args, env = {}) {
+function run(command, args, { env = {}, prefix = '', niceness = 0 } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, HEARTH_TEST: mode, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    if (niceness !== 0 && child.pid !== undefined) setNiceness(niceness, child.pid)
     let text = ''
-    const take = (out) => (data) => {
-      text += data
-      out.write(data)
+    for (const [from, to] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr],
+    ]) {
+      const shown = lineWriter(to, prefix)
+      from.setEncoding('utf8')
+      from.on('data', (data) => {
+        text += data
+        shown.write(data)
+      })
+      from.once('end', shown.end)
     }
-    child.stdout.on('data', take(process.stdout))
-    child.stderr.on('data', take(process.stderr))
     child.once('error', (e) => resolve({ code: 127, text: String(e) }))
-    child.once('exit', (code, signal) => resolve({ code: code ?? signal, text }))
+    const ended = (code, signal) => resolve({ code: code ?? signal, text })
+    child.once('close', ended)
+    // Its output ends later, or never where a process that it left holds the pipe.
+    child.once('exit', (code, signal) => setTimeout(ended, OUTPUT_MS_MAX, code, signal).unref())
   })
 }
 
@@ -76,13 +116,19 @@ const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((n, m) => n + 
 
 /**
  * Each test program of cargo with the seconds that it took, as cargo and the program print them.
+ * Cargo names the crate of the unit tests alone, and runs these before the crate's other programs.
  */
 function rustPrograms(text) {
-  const lines = /^ +(?:Running (.+) \(|Doc-tests (\S+))|^test result: .* finished in ([\d.]+)s/gm
+  const lines = /^ +(?:Running (?:unittests )?(\S+) \(.*\/(\S+)-[0-9a-f]+\)|Doc-tests (\S+))|^test result: .* finished in ([\d.]+)s/gm
+  let crate = ''
   let name = 'rust'
-  for (const [, program, docs, seconds] of text.matchAll(lines)) {
-    if (seconds === undefined) name = program ?? `doc tests of ${docs}`
-    else total.files.push({ name: `rust: ${name}`, seconds: Number(seconds) })
+  for (const [, source, program, docs, seconds] of text.matchAll(lines)) {
+    if (seconds !== undefined) total.files.push({ name: `rust: ${name}`, seconds: Number(seconds) })
+    else if (source === undefined) name = `doc tests of ${docs}`
+    else {
+      if (source.startsWith('src/')) crate = program ?? ''
+      name = `${crate} ${source}`
+    }
   }
 }
 
@@ -93,10 +139,13 @@ const CONSENSUS_HEIGHTS = '100000'
 async function rust() {
   const began = Date.now()
   const heights = mode === 'full' && !process.env.HEARTH_CONSENSUS_HEIGHTS ? { HEARTH_CONSENSUS_HEIGHTS: CONSENSUS_HEIGHTS } : {}
+  // The full run alone builds the programs of crates/*/examples, and runs rustdoc over each crate
+  // for examples in comments, of which there are none.
+  const targets = mode === 'full' ? [] : ['--tests']
   const r = await run(
     process.execPath,
-    ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', '--', '--nocapture'],
-    { CARGO_TERM_COLOR: 'never', ...heights },
+    ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', ...targets, '--', '--nocapture'],
+    { env: { CARGO_TERM_COLOR: 'never', ...heights }, prefix: 'rust | ', niceness: RUST_NICENESS },
   )
   const results = /^test result: \w+\. (\d+) passed; \d+ failed/gm
   const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm
@@ -162,6 +211,15 @@ async function runner(name, ...commands) {
   count(name, r, { passed: Number(passed), failed: Number(failed) }, began)
 }
 
+/** The steps of vitest, one after the other. */
+async function typescript() {
+  await vitest('unit', 'test/unit')
+  await vitest('types', 'test/unit', '--typecheck.only')
+  if (mode === 'quick') return
+  await vitest('e2e', 'test/e2e')
+  await vitest('conformance', 'test/conformance')
+}
+
 const began = Date.now()
 const built = await run(process.execPath, ['native/setup/build.mjs'])
 if (built.code !== 0) {
@@ -169,23 +227,18 @@ if (built.code !== 0) {
   process.exit(1)
 }
 total.steps.push(`build: ${Math.round((Date.now() - began) / 1000)} s`)
-await rust()
-await vitest('unit', 'test/unit')
-await vitest('types', 'test/unit', '--typecheck.only')
-if (mode !== 'quick') {
-  await vitest('e2e', 'test/e2e')
-  await vitest('conformance', 'test/conformance')
-  if (mode === 'full') {
-    await runner('sanitizer', ['test/sanitizer.mjs'])
-    await runner('abuse', ['test/abuse/run.mjs'])
-    await runner('nodes', ['native/setup/build.mjs', 'sandboxes'], ['test/nodes.mjs'])
-  }
+await Promise.all([rust(), typescript()])
+if (mode === 'full') {
+  await runner('sanitizer', ['test/sanitizer.mjs'])
+  await runner('abuse', ['test/abuse/run.mjs'])
+  await runner('nodes', ['native/setup/build.mjs', 'sandboxes'], ['test/nodes.mjs'])
 }
 
 console.log('')
 for (const { name, seconds } of total.files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_SHOWN))
   console.log(`${seconds.toFixed(1)} s: ${name}`)
 for (const step of total.steps) console.log(step)
+console.log(`all steps: ${Math.round((Date.now() - began) / 1000)} s`)
 for (const skipped of total.skipped) console.log(skipped)
 for (const peer of total.peers) console.log(peer)
 for (const failure of total.failures) console.log(`FAILED: ${failure}`)
