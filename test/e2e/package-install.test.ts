@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aboveFloors, BINARY_BYTES_MAX, dynamicSymbols, FLOORS, neededVersions } from '../../native/setup/binary.mjs'
 import { ENGINES } from '../../native/setup/isolated-vm.mjs'
 import { ROOT, rpc } from './harness.ts'
+import { checkInstalled } from './installed.ts'
 import { until } from './waiting.ts'
 
 /** Time for one call of npm, in milliseconds: a bound against hanging on a machine that is busy. */
@@ -152,6 +153,14 @@ describe.skipIf(process.platform !== 'linux')('an installation without compilers
     expect(run('sh', ['-c', `objdump -h ${path.join(dir, `hearth.${CORE.slice('hearth-core-'.length)}.node`)}`], ROOT).out).not.toContain(
       '.debug_',
     )
+  })
+
+  checkInstalled(() => project)
+
+  it('a bill of materials lies beside the tarballs', () => {
+    const bill = JSON.parse(fs.readFileSync(path.join(OUT, 'hearth.cdx.json'), 'utf8'))
+    const purl = `pkg:npm/hearth@${version}`
+    expect([bill.bomFormat, bill.specVersion, bill.metadata.component.purl]).toEqual(['CycloneDX', '1.6', purl])
   })
 
   it('is refused on other systems by npm and by the loader', () => {

@@ -6,8 +6,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { openNode } from 'hearth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENGINES, nodeRelease } from '../../native/setup/isolated-vm.mjs'
 import { ROOT } from './harness.ts'
+import { checkInstalled } from './installed.ts'
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-pack-'))
 let tarball = ''
@@ -76,12 +76,6 @@ function copyOf(name: string): string {
   const dir = path.join(folder, name)
   fs.cpSync(path.join(folder, 'project'), dir, { recursive: true })
   return dir
-}
-
-/** The targets of the links of a page that lie in the same package. */
-function linksOf(file: string): string[] {
-  const text = fs.readFileSync(file, 'utf8')
-  return [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, to]) => to as string).filter((to) => !to.includes(':'))
 }
 
 beforeAll(() => {
@@ -216,93 +210,6 @@ void balance
   })
 })
 
-/**
- * A development chain whose transaction is traced by JavaScript; prints the version of Node and the
- * result.
- */
-const JS_TRACER = `import { createDevNode } from 'hearth'
-const node = await createDevNode()
-const [from, to] = node.accounts.map(({ address }) => address)
-const hash = await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
-const tracer = '{step:function(){},fault:function(){},result:function(ctx){return ctx.type+" "+ctx.gasUsed+" "+typeof WebAssembly}}'
-const traced = node.provider.request({ method: 'debug_traceTransaction', params: [hash, { tracer }] })
-console.log(process.versions.node.split('.')[0], await traced.catch((e) => e.message))
-await node.close()
-`
-
-const TARBALLS = ['npm pack', 'npm run pack:binary'] as const
-
-describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installed package', { timeout: NPM_MS_MAX }, () => {
-  const projects = new Map<string, string>()
-  beforeAll(() => {
-    const packed = run('npm', ['run', '--silent', 'pack:binary'], ROOT, PACK_MS_MAX)
-    if (packed.status !== 0) throw new Error(packed.out)
-    const out = path.join(ROOT, 'dist/npm')
-    const binary = fs
-      .readdirSync(out)
-      .filter((name) => name.endsWith('.tgz') && (name.includes(`-${process.platform}-${process.arch}-`) || /^hearth-\d/.test(name)))
-    projects.set('npm pack', copyOf('whole'))
-    projects.set('npm run pack:binary', project('split', ...binary.map((name) => path.join(out, name))))
-    for (const dir of projects.values()) fs.writeFileSync(path.join(dir, 'trace.mjs'), JS_TRACER)
-  }, PACK_MS_MAX)
-
-  it('a bill of materials lies beside the tarballs', () => {
-    const bill = JSON.parse(fs.readFileSync(path.join(ROOT, 'dist/npm/hearth.cdx.json'), 'utf8'))
-    const { name, version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'))
-    expect([bill.bomFormat, bill.specVersion, bill.metadata.component.purl]).toEqual(['CycloneDX', '1.6', `pkg:npm/${name}@${version}`])
-  })
-
-  const cases = TARBALLS.flatMap((how) => Object.entries(ENGINES).map(([major, { node }]) => [how, major, node] as const))
-  it.each(cases)('%s: work under Node %s', async (how, major, release) => {
-    const own = process.versions.node.split('.')[0] === major
-    const program = own ? process.execPath : await nodeProgram(release)
-    if (typeof program !== 'string') {
-      console.log(`skipped: Node ${major} cannot be had: ${program.missing}`)
-      return
-    }
-    expect(run(program, ['trace.mjs'], projects.get(how))).toEqual({ status: 0, out: `${major} CALL 21000 undefined\n` })
-  })
-
-  it.each(TARBALLS)('%s: names the versions of Node that it has', (how) => {
-    const dir = projects.get(how) as string
-    const major = process.versions.node.split('.')[0] as string
-    const name = `isolated-vm-${process.versions.modules}.node`
-    const held = [`hearth/native/${name}`, `hearth-core-${process.platform}-${process.arch}-gnu/${name}`]
-      .map((file) => path.join(dir, 'node_modules', file))
-      .find((file) => fs.existsSync(file)) as string
-    fs.renameSync(held, `${held}.away`)
-    const others = Object.keys(ENGINES).filter((other) => other !== major)
-    const { out } = run(process.execPath, ['trace.mjs'], dir)
-    fs.renameSync(`${held}.away`, held)
-    expect(out).toContain(
-      `${major} JavaScript tracers are not available: isolated-vm for Node ${process.versions.node} is not in this package`,
-    )
-    expect(out).toContain(`which has it for Node ${others.join(', ')}. Start the node with one of these versions`)
-    expect(out).not.toContain('npm run build')
-  })
-
-  it.each(TARBALLS)('%s: links of its pages lead to its files', (how) => {
-    const root = path.join(projects.get(how) as string, 'node_modules/hearth')
-    const pages = [
-      'README.md',
-      ...fs
-        .readdirSync(path.join(root, 'docs'))
-        .filter((file) => file.endsWith('.md'))
-        .map((file) => `docs/${file}`),
-    ]
-    expect(pages.length).toBeGreaterThan(5)
-    const broken = pages.flatMap((page) =>
-      linksOf(path.join(root, page))
-        .filter((to) => !fs.existsSync(path.join(root, path.dirname(page), to)))
-        .map((to) => `${page}: ${to}`),
-    )
-    expect(broken).toEqual([])
-  })
+describe.skipIf(process.platform !== 'linux')('npm pack', { timeout: NPM_MS_MAX }, () => {
+  checkInstalled(() => path.join(folder, 'project'))
 })
-
-/** The program of a release of Node, or why it cannot be had. */
-const nodeProgram = (release: string): Promise<string | { readonly missing: string }> =>
-  nodeRelease(release).then(
-    (dir) => path.join(dir, 'bin/node'),
-    (e: unknown) => ({ missing: e instanceof Error ? e.message : String(e) }),
-  )
