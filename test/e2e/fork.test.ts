@@ -233,7 +233,8 @@ describe('a fork of a chain with one contract', () => {
     await origin.stop()
   })
 
-  describe('an origin that does not do well', () => {
+  // Each has a proxy and a fork of its own, and waits most of its time.
+  describe.concurrent('an origin that does not do well', () => {
     const call = (): unknown[] => [{ to: contract, data: GET }, 'latest']
 
     /** A proxy and a fork of it. */
@@ -325,7 +326,7 @@ describe('a fork of a chain with one contract', () => {
       ['too long a word', `0x${'11'.repeat(33)}`],
       ['an empty quantity', '0x'],
     ])('answers %s in place of a value: an error that is not kept', async (_, bad) => {
-      const { proxy, fork } = await forked('--fork-timeout', '3s')
+      const { proxy, fork } = await forked('--fork-timeout', '5s')
       proxy.instead = (method) => (method === 'eth_getStorageAt' ? { body: { jsonrpc: '2.0', id: 0, result: bad } } : undefined)
       const failed = await rpc(fork.url, 'eth_call', call())
       expect(failed.error?.message).toMatch(/origin of the fork/)
