@@ -24,7 +24,7 @@ import { writePage } from './page.mjs'
 import { pairBench } from './pair.mjs'
 import { rootsBench } from './roots.mjs'
 import { scriptBench } from './script.mjs'
-import { setupBench } from './setup.mjs'
+import { setupBench, testsBench } from './setup.mjs'
 import { startBench } from './start.mjs'
 import { traceBench } from './trace.mjs'
 import { traceParityBench } from './trace-parity.mjs'
@@ -68,6 +68,7 @@ const BENCHES = {
   script: scriptBench,
   setup: setupBench,
   start: startBench,
+  tests: testsBench,
   trace: traceBench,
   'trace-parity': traceParityBench,
 }

@@ -1,5 +1,5 @@
 // How long a new user waits: `npm start` in a fresh clone until the first answer, with empty and
-// with warm caches, and the installation of the packages.
+// with warm caches, the installation of the packages, and `npm test`.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -16,7 +16,7 @@ const ROW_MS_MAX = 3_600_000
 const LOOK_MS = 100
 
 /** What each row may take, in seconds. */
-const WANTED = { cold: 420, again: 10, warm: 60, packages: 20 }
+const WANTED = { cold: 420, again: 10, warm: 60, packages: 20, coldTests: 4_500, tests: 900 }
 
 const seconds = (since) => (performance.now() - since) / 1000
 
@@ -69,19 +69,26 @@ function installSeconds(dir, packages) {
 }
 
 /**
+ * A folder for fresh clones, and an environment in which nothing is left of what earlier builds
+ * fetched or made: our cache, cargo's and npm's.
+ */
+function fresh() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-setup-'))
+  const at = (name) => path.join(folder, name)
+  const caches = { HEARTH_CACHE: at('cache'), CARGO_HOME: at('cargo'), npm_config_cache: at('npm') }
+  const { HEARTH_PROFILE: _, ...rest } = process.env
+  return { folder, at, env: { ...rest, ...caches } }
+}
+
+/**
  * The bench behind `npm run bench -- setup`: the committed state of this checkout, in folders that
  * are removed.
  */
 export async function setupBench() {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-setup-'))
+  const { folder, at, env } = fresh()
   const rows = []
   const row = (name, took, wanted) => rows.push([name, took.toFixed(1), String(wanted)])
   try {
-    const at = (name) => path.join(folder, name)
-    // Nothing of what earlier builds fetched or made: our cache, cargo's and npm's.
-    const caches = { HEARTH_CACHE: at('cache'), CARGO_HOME: at('cargo'), npm_config_cache: at('npm') }
-    const { HEARTH_PROFILE: _, ...rest } = process.env
-    const env = { ...rest, ...caches }
     const first = clone(at('first'))
     row('npm start in a fresh clone, all caches empty', await startSeconds(first, env), WANTED.cold)
     row('npm start again', await startSeconds(first, env), WANTED.again)
@@ -97,4 +104,36 @@ export async function setupBench() {
     fs.rmSync(folder, { recursive: true, force: true })
   }
   table('setup', ['row', 'seconds', 'wanted'], rows)
+}
+
+/** Seconds of `npm test`, and the last line of its output. */
+function testSeconds(dir, env) {
+  const began = performance.now()
+  const { stdout } = spawnSync('npm', ['test'], { cwd: dir, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 2], maxBuffer: 1 << 28 })
+  const last = stdout.trimEnd().split('\n').at(-1) ?? ''
+  const steps = stdout.match(/^(?:build|rust|unit|types|e2e|conformance): .*\d+ s$/gm) ?? []
+  return { took: seconds(began), last, steps }
+}
+
+/**
+ * The bench behind `npm run bench -- tests`: `npm test` in a fresh clone with all caches empty, and
+ * again. HEARTH_FIXTURES names the recorded cases, which are not beside the clone.
+ */
+export async function testsBench() {
+  const { folder, at, env } = fresh()
+  const rows = []
+  try {
+    const dir = clone(at('first'))
+    for (const [name, wanted] of [
+      ['npm test in a fresh clone, all caches empty', WANTED.coldTests],
+      ['npm test again', WANTED.tests],
+    ]) {
+      const { took, last, steps } = testSeconds(dir, env)
+      rows.push([name, took.toFixed(0), String(wanted), last])
+      for (const step of steps) console.log(`${name}: ${step}`)
+    }
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+  table('tests', ['row', 'seconds', 'wanted', 'result'], rows)
 }
