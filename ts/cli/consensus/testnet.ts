@@ -57,7 +57,9 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
   let isDone = false
   try {
     for (const node of nodes) {
-      const options = { moniker: node.name, peers: peersOf(nodes, node), local: true, exchangesPeers: false }
+      // Addresses that CometBFT knows by itself are dialled at once after a start, those of the
+      // setting after up to three seconds (p2p/pex/pex_reactor.go, p2p/switch.go).
+      const options = { moniker: node.name, peers: peersOf(nodes, node), local: true, exchangesPeers: true }
       const { keys } = node
       const made = { home: homeOf(node), keys, options, appState, genesis, values: valuesOf(node, nodes) }
       const isMade = source === undefined ? (await makeNetworkHome(made, settings, terminal)) !== undefined : await source.copyTo(made)
