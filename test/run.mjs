@@ -29,7 +29,7 @@ const SLOWEST_SHOWN = 10
  * Niceness of the Rust step: it compiles and computes while the tests of nodes wait for processes,
  * blocks and disks, and must not make these late.
  */
-const RUST_NICENESS = 10
+const RUST_NICENESS = 5
 
 /** How long the output of an ended command is waited for, in milliseconds. */
 const OUTPUT_MS_MAX = 5_000
