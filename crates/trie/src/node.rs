@@ -3,8 +3,9 @@
 //! Keys are Keccak-256 hashes, so all have 64 nibbles and no branch carries a value.
 
 use crate::damaged;
-use alloy_primitives::{B256, utils::keccak256_uncached};
+use alloy_primitives::B256;
 use alloy_rlp::{BufMut, Header, PayloadView};
+use hearth_keccak::keccak256_many;
 use hearth_primitives::StateError;
 
 /// Nodes with a shorter RLP are embedded in their parent instead of being named by their hash.
@@ -93,30 +94,105 @@ impl Link {
         }
     }
 
+    /// Whether it is a node whose reference is not computed.
+    fn is_changed(&self) -> bool {
+        matches!(self, Self::Node(loaded) if loaded.reference.is_none())
+    }
+
     /// Computes the references of this node and of everything below that changed.
     pub(crate) fn hash(&mut self) {
-        let Self::Node(loaded) = self else { return };
-        if loaded.reference.is_some() {
-            return;
+        Self::hash_all(std::iter::once(self));
+    }
+
+    /// Computes the references of nodes and of everything below them that changed: level by level
+    /// from the lowest one, so that many nodes are hashed at once.
+    pub(crate) fn hash_all<'a>(links: impl Iterator<Item = &'a mut Self>) {
+        let mut links: Vec<&mut Self> = links.filter(|link| link.is_changed()).collect();
+        let roots = links.iter_mut().enumerate();
+        let mut level: Vec<_> =
+            roots.map(|(parent, link)| Lifted { parent, nibble: 0, loaded: link.lift() }).collect();
+        let mut above = Vec::new();
+        while let Some(below) = lift_children(&mut level) {
+            above.push(std::mem::replace(&mut level, below));
         }
-        match &mut *loaded.node {
-            Node::Leaf { .. } => {}
-            Node::Extension { child, .. } => child.hash(),
-            Node::Branch { children } => children.iter_mut().for_each(Self::hash),
+        loop {
+            refer(&mut level);
+            let Some(mut parents) = above.pop() else { break };
+            for Lifted { parent, nibble, loaded } in level {
+                *parents[parent].loaded.node.child_mut(nibble) = Self::Node(loaded);
+            }
+            level = parents;
         }
-        let rlp = loaded.node.encode();
-        if rlp.len() < EMBED_BELOW_BYTES {
-            loaded.reference = Some(Reference::Embedded(rlp));
-        } else {
-            // Hardly a node is hashed twice, so there is nothing to gain by the cache of small
-            // inputs.
-            loaded.reference = Some(Reference::Hash(keccak256_uncached(&rlp)));
-            loaded.rlp = Some(rlp);
+        for Lifted { parent, loaded, .. } in level {
+            *links[parent] = Self::Node(loaded);
+        }
+    }
+
+    /// Takes the node out; the link is empty until the node is put back.
+    fn lift(&mut self) -> Loaded {
+        match std::mem::take(self) {
+            Self::Node(loaded) => loaded,
+            Self::Empty | Self::Hash(_) => unreachable!("only changed nodes are taken out"),
         }
     }
 }
 
+/// A node out of its trie while its level is hashed.
+struct Lifted {
+    /// Its parent's place in the level above; that of a root among the links.
+    parent: usize,
+    /// Its place among the children of a branch.
+    nibble: usize,
+    loaded: Loaded,
+}
+
+/// Takes the changed children of a level out; `None` where there are none.
+fn lift_children(level: &mut [Lifted]) -> Option<Vec<Lifted>> {
+    let mut below = Vec::new();
+    for (parent, lifted) in level.iter_mut().enumerate() {
+        let children = match &mut *lifted.loaded.node {
+            Node::Leaf { .. } => continue,
+            Node::Extension { child, .. } => std::slice::from_mut(child),
+            Node::Branch { children } => children.as_mut_slice(),
+        };
+        for (nibble, child) in children.iter_mut().enumerate() {
+            if child.is_changed() {
+                below.push(Lifted { parent, nibble, loaded: child.lift() });
+            }
+        }
+    }
+    (!below.is_empty()).then_some(below)
+}
+
+/// Computes the references of nodes whose children have theirs.
+fn refer(level: &mut [Lifted]) {
+    let (mut named, mut rlps) = (Vec::with_capacity(level.len()), Vec::with_capacity(level.len()));
+    for Lifted { loaded, .. } in level {
+        let rlp = loaded.node.encode();
+        if rlp.len() < EMBED_BELOW_BYTES {
+            loaded.reference = Some(Reference::Embedded(rlp));
+        } else {
+            named.push(loaded);
+            rlps.push(rlp);
+        }
+    }
+    let hashes = keccak256_many(&rlps);
+    for ((loaded, rlp), hash) in named.into_iter().zip(rlps).zip(hashes) {
+        loaded.reference = Some(Reference::Hash(hash));
+        loaded.rlp = Some(rlp);
+    }
+}
+
 impl Node {
+    /// The link to a child: that of an extension, or one of a branch.
+    fn child_mut(&mut self, nibble: usize) -> &mut Link {
+        match self {
+            Self::Extension { child, .. } => child,
+            Self::Branch { children } => &mut children[nibble],
+            Self::Leaf { .. } => unreachable!("a leaf has no children"),
+        }
+    }
+
     /// The node's RLP. References of all children must be computed.
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {

@@ -3,7 +3,7 @@
 
 use crate::{
     NodeWrite, TrieUpdate, damaged,
-    node::nibbles,
+    node::{Link, nibbles},
     tree::{NodeSource, Tree},
 };
 use alloy_primitives::{Address, B256, U256, keccak256};
@@ -20,6 +20,8 @@ use std::{
 const PARALLEL_SLOTS: usize = 128;
 /// Changed accounts from which on roots are computed in parallel.
 const PARALLEL_ACCOUNTS: usize = 64;
+/// Accounts whose storage tries one thread hashes together.
+const STORAGES_AT_ONCE: usize = 32;
 
 /// Levels of nodes that stay in memory at first when a trie is made smaller: with a million leaves
 /// all but the lowest.
@@ -205,9 +207,9 @@ impl<'a> StateTrie<'a> {
             work.push((address, open, EMPTY_ROOT_HASH));
         }
         if parallel {
-            work.par_iter_mut().for_each(|(_, open, root)| *root = open.storage_root());
+            work.par_chunks_mut(STORAGES_AT_ONCE).for_each(hash_storages);
         } else {
-            work.iter_mut().for_each(|(_, open, root)| *root = open.storage_root());
+            hash_storages(&mut work);
         }
         // A removal may fold a branch and then needs the node that is left over. Removals come
         // last, so that only those nodes are needed that the final trie folds: a witness holds no
@@ -226,6 +228,15 @@ impl<'a> StateTrie<'a> {
             self.open.insert(address, open);
         }
         Ok(self.accounts.root(parallel))
+    }
+}
+
+/// Computes the storage roots of accounts: small tries together, large ones on all cores.
+fn hash_storages(work: &mut [(Address, OpenAccount, B256)]) {
+    let small = work.iter_mut().filter(|(_, open, _)| open.changed_slots < PARALLEL_SLOTS);
+    Link::hash_all(small.map(|(_, open, _)| &mut open.storage.root));
+    for (_, open, root) in work {
+        *root = open.storage_root();
     }
 }
 

@@ -5,7 +5,8 @@ use crate::{
     state::StateTrie,
     tree::NodeSource,
 };
-use alloy_primitives::{B256, Bytes, keccak256, map::B256Map};
+use alloy_primitives::{B256, Bytes, map::B256Map};
+use hearth_keccak::keccak256_many;
 use hearth_primitives::{Changeset, RootTracker, StateError};
 use rayon::prelude::*;
 use std::{collections::HashSet, sync::Arc};
@@ -36,6 +37,9 @@ impl RootTracker for WitnessTrie {
     }
 }
 
+/// Nodes of a witness that one thread hashes at once: many, as their sizes differ.
+const HASHED_AT_ONCE: usize = 256;
+
 /// Nodes of a witness by their Keccak-256 hash.
 #[derive(Clone, Debug, Default)]
 pub struct WitnessNodes {
@@ -47,13 +51,19 @@ pub struct WitnessNodes {
 impl WitnessNodes {
     /// The nodes of a list, hashed in parallel.
     pub fn new(nodes: &[Bytes]) -> Self {
-        let nodes = nodes.par_iter().map(|rlp| (keccak256(rlp), rlp.clone())).collect();
+        let hashed = |nodes: &[Bytes]| {
+            let hashes = keccak256_many(nodes);
+            hashes.into_iter().zip(nodes.iter().cloned()).collect::<Vec<_>>()
+        };
+        let nodes = nodes.par_chunks(HASHED_AT_ONCE).flat_map_iter(hashed).collect();
         Self { nodes, branches: HashSet::new() }
     }
 
     /// Adds nodes.
     pub fn extend(&mut self, nodes: impl IntoIterator<Item = Bytes>) {
-        self.nodes.extend(nodes.into_iter().map(|rlp| (keccak256(&rlp), rlp)));
+        let nodes: Vec<Bytes> = nodes.into_iter().collect();
+        let hashes = keccak256_many(&nodes);
+        self.nodes.extend(hashes.into_iter().zip(nodes));
     }
 
     /// Adds what a node that stands at the end of a proof of a removed key may have been before the
