@@ -4,6 +4,7 @@ import { isAscii, transcode } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
+import { isRefused, type RequestLimits } from '../rpc/scan.ts'
 import type { SharedBudget } from './admission/client-budget.ts'
 import { FrameCounter } from './frames.ts'
 import type { IdleClock, Waiter } from './idle.ts'
@@ -18,6 +19,8 @@ export interface InboxRules {
   readonly roomMs: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
+  /** Limits of requests, by which a large message may be refused before it is decoded. */
+  readonly requestLimits: RequestLimits
   /** Ends messages that take too long to arrive. */
   readonly arrival: IdleClock
 }
@@ -47,10 +50,13 @@ interface Message {
 
 /**
  * The text of a large message, which is valid UTF-8: `ws` has checked that. Through UTF-16 it takes
- * a third of the time of `toString` for characters beyond ASCII.
+ * a third of the time of `toString` for characters beyond ASCII. Where its first part is refused
+ * whatever follows, that part alone.
  */
-async function decoded(bytes: Buffer): Promise<string> {
+async function decoded(bytes: Buffer, limits: RequestLimits): Promise<string> {
   await immediate()
+  const head = bytes.toString('utf8', 0, DECODED_AT_ONCE_MAX)
+  if (isRefused(head, limits)) return head
   if (isAscii(bytes)) return bytes.toString('latin1')
   const units = transcode(bytes, 'utf8', 'utf16le')
   await immediate()
@@ -188,7 +194,7 @@ export class Inbox {
     this.inFlight++
     this.bytesHeld -= bytes
     this.bytesInFlight += bytes
-    await this.calls.serve(typeof body === 'string' ? body : await decoded(body))
+    await this.calls.serve(typeof body === 'string' ? body : await decoded(body, this.rules.requestLimits))
     this.inFlight--
     this.bytesInFlight -= bytes
     this.rules.budget.release(bytes)

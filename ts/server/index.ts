@@ -3,6 +3,7 @@
 import http from 'node:http'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
+import type { RequestLimits } from '../rpc/scan.ts'
 import { warmScan } from '../rpc/scan-warm.ts'
 import { aboutText } from './about.ts'
 import { type Authentication, authentication, engineAuthentication } from './admission/auth.ts'
@@ -43,6 +44,12 @@ export interface Server {
    */
   stop(): Promise<void>
 }
+
+/** Limits of requests, whatever they come by. */
+const requestLimits = (settings: Settings): RequestLimits => ({
+  requests: settings['evm.batch_request_limit'],
+  values: settings['evm.max_request_values'],
+})
 
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
 
@@ -102,7 +109,7 @@ class Listeners {
       allowedHosts: lowerCase(settings['evm.allowed_hosts']),
       corsOrigins: lowerCase(settings['evm.cors_origins']),
       maxBodyBytes: settings['evm.max_request_body_bytes'],
-      requestLimits: { requests: settings['evm.batch_request_limit'], values: settings['evm.max_request_values'] },
+      requestLimits: requestLimits(settings),
       compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
       drain: this.drain,
       turns: this.turns,
@@ -146,6 +153,7 @@ class Listeners {
       stopMs: settings['evm.shutdown_timeout'],
       maxPayloadBytes: webSocketPayload(settings),
       maxInFlight: settings['evm.ws_max_in_flight'],
+      requestLimits: requestLimits(settings),
       arrival: new IdleClock(settings['evm.read_timeout']),
       pingMs: settings['evm.ws_ping_interval'],
       writeMs: settings['evm.write_timeout'],

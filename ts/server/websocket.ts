@@ -8,6 +8,7 @@ import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoom, noRoomForClient } from '../rpc/errors.ts'
 import { errorBody } from '../rpc/reply.ts'
+import type { RequestLimits } from '../rpc/scan.ts'
 import type { Authentication } from './admission/auth.ts'
 import type { SharedBudget } from './admission/client-budget.ts'
 import type { Admission } from './admission/index.ts'
@@ -41,6 +42,8 @@ export interface WebSocketOptions {
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
+  /** Limits of requests. */
+  readonly requestLimits: RequestLimits
   /** Ends messages that take too long to arrive. */
   readonly arrival: IdleClock
   /**
@@ -93,9 +96,9 @@ class Connection {
       socket.terminate()
       options.report(e)
     }
-    const { admission, maxInFlight, arrival } = options
+    const { admission, maxInFlight, requestLimits, arrival } = options
     this.budget = admission.webSocketBytes.of(address)
-    const rules: InboxRules = { budget: this.budget, roomMs: admission.webSocketWaitMs, maxInFlight, arrival }
+    const rules: InboxRules = { budget: this.budget, roomMs: admission.webSocketWaitMs, maxInFlight, requestLimits, arrival }
     this.inbox = new Inbox(socket, raw, rules, {
       serve: (text) => this.answer(text).catch(broken),
       noRoom: () => void this.turnAway().catch(broken),
