@@ -51,3 +51,7 @@ export const stateBench = () => cargoBench('flatkv', FLATKV, ONLY ?? STATE_ROWS)
 
 /** 20,000 commits to a schedule. */
 export const loopBench = () => cargoBench('flatkv', FLATKV, ['loop:'], 'commits that come at fixed times')
+
+/** What all layers of confinement add to the start of a process of JavaScript tracers, in pairs. */
+export const sandboxBench = () =>
+  cargoBench('js', ['-p', 'hearth-sandbox', '--bench', 'start'], [], 'what confinement adds to the start of a process')

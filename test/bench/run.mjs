@@ -4,7 +4,7 @@ import { capsulesBench } from './bake/capsules.mjs'
 import { commitTable } from './bake/commit.mjs'
 import { hitsTables } from './bake/hits.mjs'
 import { bakeBench } from './bake.mjs'
-import { littableBench, loopBench, stateBench } from './cargo.mjs'
+import { littableBench, loopBench, sandboxBench, stateBench } from './cargo.mjs'
 import { cosmosBench } from './cosmos.mjs'
 import { devBench } from './dev.mjs'
 import { engineBench } from './engine.mjs'
@@ -55,6 +55,7 @@ const BENCHES = {
   // Parts of it.
   'js-attacks': jsAttacksBench,
   'js-pipeline': jsPipelineBench,
+  'js-start': sandboxBench,
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,
