@@ -21,7 +21,7 @@ use std::{
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
 
 /// How long a well-behaved peer may wait beside hostile ones.
-const ANSWER_MAX: Duration = Duration::from_secs(10);
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// Answers CheckTx with the length of the transaction, and Info with a text of 1 MiB.
 struct Lengths;

@@ -391,7 +391,7 @@ fn pruning_leaves_exactly_what_the_kept_heights_need() {
         assert_eq!(kv.oldest(), Some(3));
         let start = std::time::Instant::now();
         while kv.pruned() < 3 {
-            assert!(start.elapsed().as_secs() < 20, "pruned to {}", kv.pruned());
+            assert!(start.elapsed().as_secs() < 120, "pruned to {}", kv.pruned());
             std::thread::yield_now();
         }
         assert_eq!((count(&kv, Family::History), count(&kv, Family::Changes)), (kept_rows, 3));

@@ -18,7 +18,7 @@ use std::{
 };
 
 /// How long pruning may take to get to the oldest height.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn wait_pruned(kv: &FlatKv) {
     let start = Instant::now();

@@ -39,7 +39,7 @@ fn wait_for(kv: &FlatKv, height: Height) -> Snapshot {
         if let Some(found) = kv.snapshots().into_iter().find(|snapshot| snapshot.height >= height) {
             return found;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "no snapshot of height {height}");
+        assert!(began.elapsed() < Duration::from_secs(120), "no snapshot of height {height}");
         sleep(Duration::from_millis(2));
     }
 }
