@@ -2,7 +2,7 @@
 //! now, and is committed with one record of the write-ahead log.
 
 use crate::{
-    application::App,
+    application::{App, Round},
     clock::Moment,
     exception::ConsensusError,
     header::Proposed,
@@ -29,7 +29,36 @@ pub(crate) struct Finalized {
     key: B256,
     cometbft_hash: Bytes,
     branch: Branch,
-    response: pb::ResponseFinalizeBlock,
+    left_out: BTreeMap<usize, Refusal>,
+}
+
+impl Finalized {
+    /// What CometBFT gets for the transactions of the block.
+    fn response(&self, txs: &[Bytes]) -> Result<pb::ResponseFinalizeBlock, ConsensusError> {
+        let block = self.branch.blocks.last().ok_or(ConsensusError::NothingFinalized)?;
+        Ok(pb::ResponseFinalizeBlock {
+            tx_results: results(txs, &block.block.body.transactions, &block.output, &self.left_out),
+            validator_updates: validators::updates(&block.output)?,
+            app_hash: self.branch.tip().to_vec().into(),
+            ..Default::default()
+        })
+    }
+}
+
+impl Round {
+    /// Keeps a decided block for Commit; what CometBFT gets for it.
+    fn finalize(
+        &mut self,
+        request: &pb::RequestFinalizeBlock,
+        key: B256,
+        (candidate, left_out): (Candidate, BTreeMap<usize, Refusal>),
+    ) -> Result<pb::ResponseFinalizeBlock, ConsensusError> {
+        let branch = candidate.seal(request.hash.to_vec().into());
+        let finalized = Finalized { key, cometbft_hash: request.hash.clone(), branch, left_out };
+        let response = finalized.response(&request.txs)?;
+        self.finalized = Some(finalized);
+        Ok(response)
+    }
 }
 
 impl App {
@@ -37,6 +66,11 @@ impl App {
         &self,
         request: &pb::RequestFinalizeBlock,
     ) -> Result<pb::ResponseFinalizeBlock, ConsensusError> {
+        let mut round = self.round.lock();
+        // Neither the transactions are hashed nor the state is read for what was executed.
+        if let Some((key, candidate)) = round.candidates.take_proposed(&request.hash) {
+            return round.finalize(request, key, (candidate, BTreeMap::new()));
+        }
         let method = "FinalizeBlock";
         let time = request.time.as_ref();
         let (proposer, misbehavior) = (&request.proposer_address, &request.misbehavior);
@@ -45,29 +79,19 @@ impl App {
         let state = self.home.state_after(parent.number(), &parent.hash)?;
         let attributes = proposed.attributes(method, &parent, (self.start(), &state))?;
         let key = proposed.key();
-        let mut round = self.round.lock();
         // A CometBFT that died before Commit repeats the request.
         if let Some(last) = &round.finalized
             && last.key == key
             && last.cometbft_hash == request.hash
             && last.branch.fork_hash == parent.hash
         {
-            return Ok(last.response.clone());
+            return last.response(&request.txs);
         }
-        let (candidate, left_out) = match round.candidates.take(&key) {
+        let executed = match round.candidates.take(&key) {
             Some(candidate) => (candidate, BTreeMap::new()),
             None => self.execute_leniently(&attributes, proposed.txs)?,
         };
-        let included = &candidate.block().body.transactions;
-        let tx_results = results(proposed.txs, included, candidate.output(), &left_out);
-        let validator_updates = validators::updates(candidate.output())?;
-        let branch = candidate.seal(request.hash.to_vec().into());
-        let app_hash = branch.tip().to_vec().into();
-        let response =
-            pb::ResponseFinalizeBlock { tx_results, validator_updates, app_hash, ..Default::default() };
-        let cometbft_hash = request.hash.clone();
-        round.finalized = Some(Finalized { key, cometbft_hash, branch, response: response.clone() });
-        Ok(response)
+        round.finalize(request, key, executed)
     }
 
     /// Executes a decided block. Two thirds of the validators voted for it, so it is a block:

@@ -9,9 +9,11 @@ use crate::{
     application::App,
     exception::ConsensusError,
     natives::SDK,
+    outbox::Mempool,
     results::{CODE_INVALID, CODE_LATER, CODESPACE, gas},
 };
 use alloy_consensus::Transaction as _;
+use alloy_primitives::keccak256;
 use bytes::Bytes;
 use hearth_abci::{RequestReapTxs, ResponseInsertTx, ResponseReapTxs, pb};
 use hearth_cosmos::{TxError, is_native, sha256};
@@ -45,7 +47,7 @@ impl App {
         request: &pb::RequestCheckTx,
     ) -> Result<pb::ResponseCheckTx, ConsensusError> {
         let is_new = request.r#type == pb::CheckTxType::New as i32;
-        let answer = match if is_new { self.add(&request.tx)? } else { self.recheck(&request.tx) } {
+        let answer = match if is_new { self.add_checked(&request.tx)? } else { self.recheck(&request.tx) } {
             Ok(gas_limit) => pb::ResponseCheckTx { gas_wanted: gas(gas_limit), ..Default::default() },
             Err(Rejected { code, log, codespace }) => {
                 pb::ResponseCheckTx { code, log, codespace: codespace.to_owned(), ..Default::default() }
@@ -60,16 +62,29 @@ impl App {
     }
 
     pub(crate) fn reap_txs(&self, request: RequestReapTxs) -> ResponseReapTxs {
-        ResponseReapTxs { txs: self.reap(request.max_bytes, request.max_gas) }
+        ResponseReapTxs { txs: self.reap(Mempool::App, request.max_bytes, request.max_gas) }
     }
 
     /// Takes out what peers should get, see [`crate::outbox::Outbox::take`].
-    pub(crate) fn reap(&self, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
+    pub(crate) fn reap(&self, mempool: Mempool, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
         let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
         let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
-        let mut taken = self.natives.take(&mut bytes_left, &mut gas_left);
-        taken.extend(self.outbox.take(self.home.pool(), bytes_left, gas_left));
+        let mut taken = self.natives.take(mempool, &mut bytes_left, &mut gas_left);
+        taken.extend(self.outbox.take(self.home.pool(), mempool, bytes_left, gas_left));
         taken
+    }
+
+    /// As [`Self::add`], and notes where the transaction came from.
+    fn add_checked(&self, tx: &[u8]) -> Result<Result<u64, Rejected>, ConsensusError> {
+        let added = self.add(tx)?;
+        if added.is_ok() {
+            match is_native(tx) {
+                true => self.natives.checked(&sha256(tx)),
+                // The hash of a transaction is that of its bytes (EIP-2718).
+                false => self.outbox.checked(&keccak256(tx)),
+            }
+        }
+        Ok(added)
     }
 
     /// Gives a transaction to the pool; its gas limit where the pool has it now.

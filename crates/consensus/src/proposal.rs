@@ -18,26 +18,48 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 /// proposal and those of two rounds.
 const CANDIDATES_MAX: usize = 3;
 
-/// Executed blocks on the head, by what their execution depends on; the oldest one goes first.
+/// Executed blocks on the head; the oldest one goes first.
 #[derive(Debug, Default)]
-pub(crate) struct Candidates(VecDeque<(B256, Candidate)>);
+pub(crate) struct Candidates(VecDeque<Kept>);
+
+/// An executed block.
+#[derive(Debug)]
+struct Kept {
+    /// What its execution depends on ([`Proposed::key`]).
+    key: B256,
+    /// CometBFT's hash of the block; empty until it is proposed.
+    cometbft_hash: Bytes,
+    candidate: Candidate,
+}
 
 impl Candidates {
-    pub fn keep(&mut self, key: B256, candidate: Candidate) {
-        self.0.retain(|(other, _)| *other != key);
+    pub fn keep(&mut self, key: B256, cometbft_hash: Bytes, candidate: Candidate) {
+        self.0.retain(|other| other.key != key);
         if self.0.len() == CANDIDATES_MAX {
             self.0.pop_front();
         }
-        self.0.push_back((key, candidate));
+        self.0.push_back(Kept { key, cometbft_hash, candidate });
     }
 
-    pub fn has(&self, key: &B256) -> bool {
-        self.0.iter().any(|(other, _)| other == key)
+    /// Notes CometBFT's hash of a block; whether it is here.
+    pub fn proposed(&mut self, key: &B256, cometbft_hash: &Bytes) -> bool {
+        let kept = self.0.iter_mut().find(|kept| kept.key == *key);
+        kept.map(|kept| kept.cometbft_hash = cometbft_hash.clone()).is_some()
+    }
+
+    /// Takes the block with CometBFT's hash out, with its key. The hash covers all that the
+    /// execution depends on, and CometBFT checked it before it proposed the block here.
+    pub fn take_proposed(&mut self, cometbft_hash: &Bytes) -> Option<(B256, Candidate)> {
+        self.take_by(|kept| !cometbft_hash.is_empty() && kept.cometbft_hash == *cometbft_hash)
     }
 
     pub fn take(&mut self, key: &B256) -> Option<Candidate> {
-        let at = self.0.iter().position(|(other, _)| other == key)?;
-        self.0.remove(at).map(|(_, candidate)| candidate)
+        self.take_by(|kept| kept.key == *key).map(|(_, candidate)| candidate)
+    }
+
+    fn take_by(&mut self, is_it: impl Fn(&Kept) -> bool) -> Option<(B256, Candidate)> {
+        let at = self.0.iter().position(is_it)?;
+        self.0.remove(at).map(|kept| (kept.key, kept.candidate))
     }
 
     pub fn clear(&mut self) {
@@ -69,7 +91,7 @@ impl App {
         let natives = natives.iter().map(|native| Bytes::copy_from_slice(&native.bytes));
         let others = included.iter().map(|transaction| transaction.encoded_2718().into());
         let txs: Vec<Bytes> = natives.chain(others).collect();
-        round.candidates.keep(Proposed { txs: &txs, ..empty }.key(), candidate);
+        round.candidates.keep(Proposed { txs: &txs, ..empty }.key(), Bytes::new(), candidate);
         Ok(pb::ResponsePrepareProposal { txs })
     }
 
@@ -104,6 +126,11 @@ impl App {
             self.metrics.judged(accepted);
             Ok(pb::ResponseProcessProposal { status: if accepted { Accept } else { Reject } as i32 })
         };
+        let mut round = self.round.lock();
+        let key = proposed.key();
+        if round.candidates.proposed(&key, &request.hash) {
+            return answer(true);
+        }
         let parent = self.home.head()?;
         let state = self.home.state_after(parent.number(), &parent.hash)?;
         let attributes = match proposed.attributes(method, &parent, (self.start(), &state)) {
@@ -111,18 +138,13 @@ impl App {
             Err(ConsensusError::Time { .. }) => return answer(false),
             attributes => attributes?,
         };
-        let mut round = self.round.lock();
-        let key = proposed.key();
-        if round.candidates.has(&key) {
-            return answer(true);
-        }
         let Some(mut source) = self.decode_all(&parent, &attributes, proposed.txs) else {
             return answer(false);
         };
         self.metrics.executed();
         match self.home.chain().candidate(&attributes, &mut source)? {
             Ok(candidate) => {
-                round.candidates.keep(key, candidate);
+                round.candidates.keep(key, request.hash.clone(), candidate);
                 answer(true)
             }
             Err(_) => answer(false),

@@ -2,6 +2,7 @@
 
 use crate::{
     application::App,
+    outbox::Mempool,
     router::Router,
     snapshots::{Restoring, SnapshotFolder, SnapshotMaker},
 };
@@ -20,7 +21,7 @@ pub enum ConsensusRequest {
     /// The status: `{"connections":4,"height":"0x…","blockAgeMs":N or null,"failure":text or
     /// null}`.
     ConsensusStatus,
-    /// Transactions that peers should get, each once: an array of their bytes in hex.
+    /// Transactions for CometBFT's own mempool, each once: an array of their bytes in hex.
     ConsensusReap {
         /// Most bytes of all together; 0 is no limit.
         max_bytes: u64,
@@ -137,7 +138,7 @@ impl Consensus {
             ConsensusRequest::ConsensusStatus => self.write_status(&mut w),
             ConsensusRequest::ConsensusReap { max_bytes } => {
                 w.begin_array();
-                for tx in self.app.reap(max_bytes, 0) {
+                for tx in self.app.reap(Mempool::Flood, max_bytes, 0) {
                     w.bytes(&tx);
                 }
                 w.end_array();

@@ -1,6 +1,7 @@
 //! Native transactions that wait for a block: of each account those that follow each other from its
 //! nonce on.
 
+use crate::outbox::{Mempool, Outgoing};
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
 use hearth_cosmos::TxError;
@@ -35,8 +36,8 @@ struct Inner {
     /// Accounts and nonces by hash.
     hashes: BTreeMap<B256, (Address, u64)>,
     arrived: u64,
-    /// Hashes of what peers should get.
-    outgoing: VecDeque<B256>,
+    /// What peers should get.
+    outgoing: VecDeque<Outgoing>,
 }
 
 /// The native transactions that wait.
@@ -87,7 +88,7 @@ impl Waiting {
         if inner.outgoing.len() == WAITING_MAX {
             inner.outgoing.pop_front();
         }
-        inner.outgoing.push_back(transaction.hash);
+        inner.outgoing.push_back(Outgoing::of(transaction.hash));
         let entry = Entry { arrived: inner.arrived, since: head, transaction: Arc::new(transaction) };
         waiting.insert(entry.transaction.nonce, entry);
         Ok(())
@@ -141,19 +142,24 @@ impl Waiting {
 
     /// Gives everything that waits out again.
     pub fn again(&self) {
-        let order: VecDeque<B256> = self.in_order().iter().map(|transaction| transaction.hash).collect();
+        let order = self.in_order().iter().map(|transaction| Outgoing::of(transaction.hash)).collect();
         self.inner.lock().outgoing = order;
     }
 
-    /// Takes out what peers should get, oldest first, within bounds that are lowered by what is
-    /// taken.
-    pub fn take(&self, bytes_left: &mut u64, gas_left: &mut u64) -> Vec<Bytes> {
+    /// Notes that a transaction, which was added a moment ago, came by CheckTx.
+    pub fn checked(&self, hash: &B256) {
+        Outgoing::checked(&mut self.inner.lock().outgoing, hash);
+    }
+
+    /// Takes out what a mempool does not have, oldest first, within bounds that are lowered by what
+    /// is taken.
+    pub fn take(&self, mempool: Mempool, bytes_left: &mut u64, gas_left: &mut u64) -> Vec<Bytes> {
         let inner = &mut *self.inner.lock();
         let mut taken = Vec::new();
-        while let Some(hash) = inner.outgoing.front() {
-            let entry =
-                inner.hashes.get(hash).and_then(|(account, nonce)| inner.accounts.get(account)?.get(nonce));
-            if let Some(entry) = entry {
+        while let Some(outgoing) = inner.outgoing.front() {
+            let place = inner.hashes.get(&outgoing.hash);
+            let entry = place.and_then(|(account, nonce)| inner.accounts.get(account)?.get(nonce));
+            if let Some(entry) = entry.filter(|_| !outgoing.is_with(mempool)) {
                 let transaction = &entry.transaction;
                 let length = transaction.bytes.len() as u64;
                 let (Some(bytes), Some(gas)) =
@@ -233,12 +239,29 @@ mod tests {
             waiting.add(transaction(1, nonce), 0, 0).unwrap();
         }
         let (mut bytes, mut gas) = (7, u64::MAX);
-        assert_eq!(waiting.take(&mut bytes, &mut gas).len(), 2);
+        assert_eq!(waiting.take(Mempool::App, &mut bytes, &mut gas).len(), 2);
         assert_eq!(bytes, 1);
         let (mut bytes, mut gas) = (u64::MAX, u64::MAX);
-        assert_eq!(waiting.take(&mut bytes, &mut gas), [vec![0x0a, 1, 2]]);
-        assert!(waiting.take(&mut bytes, &mut gas).is_empty());
+        assert_eq!(waiting.take(Mempool::App, &mut bytes, &mut gas), [vec![0x0a, 1, 2]]);
+        assert!(waiting.take(Mempool::App, &mut bytes, &mut gas).is_empty());
         waiting.again();
-        assert_eq!(waiting.take(&mut bytes, &mut gas).len(), 3);
+        assert_eq!(waiting.take(Mempool::App, &mut bytes, &mut gas).len(), 3);
+    }
+
+    #[test]
+    fn a_mempool_that_checked_one_does_not_get_it() {
+        let waiting = Waiting::default();
+        let (mut bytes, mut gas) = (u64::MAX, u64::MAX);
+        for mempool in [Mempool::App, Mempool::Flood] {
+            waiting.again();
+            let next = waiting.in_order().len() as u64;
+            waiting.add(transaction(1, next), 0, 0).unwrap();
+            waiting.checked(&transaction(1, next).hash);
+            let given = waiting.take(mempool, &mut bytes, &mut gas).len() as u64;
+            assert_eq!(given, if mempool == Mempool::App { next + 1 } else { next });
+        }
+        // A CometBFT that starts has none.
+        waiting.again();
+        assert_eq!(waiting.take(Mempool::Flood, &mut bytes, &mut gas).len(), 2);
     }
 }

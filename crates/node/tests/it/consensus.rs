@@ -117,6 +117,18 @@ fn heights_out_of_turn_are_exceptions_bad_transactions_not() {
 }
 
 #[test]
+fn what_a_mempool_checked_does_not_go_back_to_it() {
+    let mut comet = Comet::begin(1, &genesis());
+    let sent = json!(alloy_primitives::hex::encode_prefixed(transfer(1, 0, 0)));
+    assert_eq!(comet.check(&transfer(0, 0, 0)).code, 0);
+    comet.ask("sendRawTransaction", &json!({ "transaction": sent }));
+    assert_eq!(comet.ask("consensusReap", &json!({ "maxBytes": 0 })), json!([sent]));
+    // The mempool `app` keeps none: what it checked goes out to peers.
+    assert_eq!(comet.check(&transfer(2, 0, 0)).code, 0);
+    assert_eq!(comet.reap(), [transfer(2, 0, 0)]);
+}
+
+#[test]
 fn transactions_come_and_go_out_at_the_same_time() {
     /// Times that all of the pool is given out while transactions come.
     const ROUNDS: usize = 300;
