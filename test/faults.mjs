@@ -21,7 +21,7 @@ const AMOUNTS = {
 }
 const SUITES = [
   ['-p', 'hearth-littable', '--test', 'faults', '--', '--nocapture'],
-  ['-p', 'hearth-flatkv', '--lib', 'wal::faults', '--', '--nocapture'],
+  ['-p', 'hearth-flatkv-storage', '--lib', 'wal::faults', '--', '--nocapture'],
   ['-p', 'hearth-flatkv', '--test', 'faults', '--', '--nocapture'],
 ]
 

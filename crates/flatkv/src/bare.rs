@@ -1,16 +1,17 @@
 //! RocksDB as the store sets it up, with nothing of the store around it: what its benches compare
 //! it with.
 
-use crate::{
-    FlatKv, FlatKvError, Options,
+use crate::{FlatKv, FlatKvError, Options};
+use alloy_primitives::{Address, U256, keccak256};
+use hearth_flatkv_storage::{
     db::{Db, Family},
     lthash::{LtHash, Terms},
     rows::{account_value, slot_key, slot_value, stamped},
 };
-use alloy_primitives::{Address, U256, keccak256};
 use hearth_primitives::{Changeset, Height};
-use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use hearth_flatkv_storage::db::rocksdb_calls;
 
 /// Whether blocks are put without history and without what unwinding them needs.
 static WITHOUT_HISTORY: AtomicBool = AtomicBool::new(false);
@@ -108,19 +109,6 @@ pub fn lattice(rows: usize) -> Vec<u8> {
     let mut vector = LtHash::default();
     vector.apply(&terms);
     vector.to_bytes()
-}
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Look-ups of RocksDB that this thread made so far: gets, seeks and batches of gets.
-pub fn rocksdb_calls() -> u64 {
-    CALLS.get()
-}
-
-pub(crate) fn count_call() {
-    CALLS.set(CALLS.get() + 1);
 }
 
 impl FlatKv {

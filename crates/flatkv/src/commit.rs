@@ -2,23 +2,25 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, RowWrite,
+    invariants::check_sequence,
+    staging::{Merged, check_order},
+    store::{Core, SpaceRule, Writer},
+};
+use alloy_primitives::{Address, B256, U256};
+use hearth_flatkv_storage::{
     batch::{Batch, EncodedBatch},
     codec::{RowChange, put_account, trimmed},
     commitment::{Lattice, changed_rows},
     db::{Db, Family},
     failpoints::{Failpoint, failpoint},
-    invariants::check_sequence,
     lthash::PARALLEL_ROWS,
     measure::{BatchRows, Pairs, Pending},
     rows::{
         BlockRows, EncodedChanges, account_history_at, account_value, at_height, changes_value, head_value,
         legacy_history, meta, slot_history_at, slot_key, slot_value, stamped,
     },
-    staging::{Merged, check_order},
-    store::{Core, SpaceRule, Writer},
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead, commit_body},
 };
-use alloy_primitives::{Address, B256, U256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use hearth_trie::TrieUpdate;

@@ -8,17 +8,19 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Head,
+    commit::{Block, put_changes_and_index, put_head, put_rows, put_trie},
+    staging::check_order,
+    store::{Core, Writer},
+};
+use alloy_primitives::B256;
+use hearth_flatkv_storage::{
     batch::Batch,
     codec::RowChange,
-    commit::{Block, put_changes_and_index, put_head, put_rows, put_trie},
     db::Family,
     measure::{BatchRows, Pairs},
     rows::{BlockRows, EncodedChanges},
-    staging::check_order,
-    store::{Core, Writer},
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead, commit_body},
 };
-use alloy_primitives::B256;
 use hearth_primitives::StateError;
 use hearth_trie::TrieUpdate;
 use std::{collections::HashSet, mem::take, sync::atomic::Ordering::SeqCst};

@@ -1,6 +1,7 @@
 //! Index rows outside of commits.
 
-use crate::{FlatKv, FlatKvError, IndexWrite, db::Family, store::Core};
+use crate::{FlatKv, FlatKvError, IndexWrite, store::Core};
+use hearth_flatkv_storage::db::Family;
 
 impl FlatKv {
     /// Writes rows of the canonical index that belong to no commit: such as can be made again from

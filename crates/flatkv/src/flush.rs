@@ -3,11 +3,13 @@
 
 use crate::{
     FlatKvError,
+    store::{Core, Writer},
+};
+use hearth_flatkv_storage::{
     db::Family,
     failpoints::{InjectedBug, has},
     measure,
     rows::meta,
-    store::{Core, Writer},
     stored::positions_value,
     wal::record::RecordHead,
 };

@@ -2,15 +2,13 @@
 //! `intent` of the state's folder. It is written before the first thing that cannot be left
 //! half-done; an opening that finds it finishes the work, from whatever step it stopped at.
 
-use crate::{
-    FlatKvError, Options,
+use crate::{FlatKvError, Options, open::ROCKS_DIR, store::Core};
+use alloy_primitives::{B256, hex};
+use hearth_flatkv_storage::{
     fields::Fields,
     files::{exists, remove_file, remove_tree, sync_parent},
-    open::ROCKS_DIR,
-    store::Core,
     wal::{Wal, scan::WalScan},
 };
-use alloy_primitives::{B256, hex};
 use hearth_primitives::Height;
 use std::{
     fmt,

@@ -4,8 +4,8 @@
 use crate::{
     FlatKvError,
     store::{Core, Writer},
-    wal::record::RecordHead,
 };
+use hearth_flatkv_storage::wal::record::RecordHead;
 use hearth_primitives::Height;
 use std::sync::atomic::Ordering::SeqCst;
 

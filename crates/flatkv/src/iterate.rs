@@ -1,11 +1,9 @@
 //! Ordered iteration over one data DB, committed and pending rows, as of one moment.
 
-use crate::{
-    FlatKv, FlatKvError,
+use crate::{FlatKv, FlatKvError, staging::Staged, store::Core};
+use hearth_flatkv_storage::{
     db::{Family, Scan, successor},
     rows::{account_value, slot_key, slot_value, split_stamp},
-    staging::Staged,
-    store::Core,
 };
 use hearth_metrics::DataDb;
 use hearth_primitives::{Height, StateError};

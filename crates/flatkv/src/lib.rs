@@ -1,8 +1,8 @@
 //! Flat key-value state: the latest rows, their history at every height, a canonical index, the
 //! state trie, and the changelog WAL that makes one block one commit.
 //!
-//! - One RocksDB with a column family for each kind of row, its own log off. The WAL is the only
-//!   log, and a WAL record is the commit point: [`FlatKv::open`] replays it into RocksDB, or takes
+//! - One RocksDB with a column family for each kind of row, its own log off
+//!   ([`hearth_flatkv_storage`]). The WAL is the only log, and a WAL record is the commit point: [`FlatKv::open`] replays it into RocksDB, or takes
 //!   RocksDB back to it.
 //! - Latest is flat: one point read. History is versioned beside it, so a [`StateView`] answers at
 //!   any retained height, beside commits and unwinds.
@@ -15,31 +15,14 @@
 
 #[cfg(feature = "bench")]
 pub mod bare;
-mod batch;
-mod budget;
-mod codec;
 mod codes;
 mod commit;
 mod commit_run;
-mod commitment;
-mod db;
-mod error;
-#[cfg(feature = "failpoints")]
-pub mod failpoints;
-#[cfg(not(feature = "failpoints"))]
-mod failpoints;
-mod fields;
-mod files;
 mod fill;
 mod flush;
-mod gate;
 mod intent;
-mod internals;
 mod invariants;
 mod iterate;
-mod lthash;
-mod manifest;
-mod measure;
 mod open;
 mod origin;
 mod parent;
@@ -54,24 +37,26 @@ mod readonly;
 mod repair;
 mod rollback;
 mod roots;
-mod rows;
 mod snapshot;
 mod staging;
 mod store;
-mod stored;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod trie;
-mod types;
 mod unwind;
 mod verify;
 mod view;
-mod wal;
 
-pub use error::FlatKvError;
 pub use hearth_disk::{Holder, LockError};
+#[cfg(feature = "failpoints")]
+pub use hearth_flatkv_storage::failpoints;
+pub use hearth_flatkv_storage::{
+    Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,
+    DEFAULT_SNAPSHOT_KEEP, FlatKvError, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
+    MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
+};
 pub use hearth_metrics::DataDb;
 pub use hearth_trie::{AccountProof, SlotProof, TrieUpdate, WitnessTrie};
 pub use iterate::{MAX_ITERATOR_AGE, Row, RowIter, RowRange};
@@ -91,10 +76,5 @@ pub use transfer::{
     Attachment, Exported, ImportSource, Imported, StreamCounts, StreamHead, TransferProgress, WatchTransfer,
 };
 pub use trie::TrieSession;
-pub use types::{
-    Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,
-    DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
-    MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
-};
 pub use verify::{Counts, Finding, ProgressFn, VerifyProgress, VerifyReport};
 pub use view::StateView;

@@ -3,24 +3,28 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, TrieSession, TrieUpdate,
-    batch::Batch,
-    budget::Shares,
     codes::CodeCache,
     commit::{BATCH_BYTES_A_CHANGE, Block, put_block, put_lattice, put_trie},
-    commitment::Lattice,
-    db::{Db, Family},
-    error::corrupt,
-    files::{exists, sync_names},
     flush::Unflushed,
     intent::{self, Intent},
-    manifest,
-    measure::{BatchRows, Pairs},
     prune::Pruning,
-    rows::{meta, read_head},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, SpaceRule, Writer},
     trie::Kept,
     unwind::{block_changes, undo},
+};
+use alloy_primitives::{B256, keccak256};
+use alloy_trie::EMPTY_ROOT_HASH;
+use hearth_flatkv_storage::{
+    batch::Batch,
+    budget::Shares,
+    commitment::Lattice,
+    db::{Db, Family},
+    error::corrupt,
+    files::{exists, sync_names},
+    manifest,
+    measure::{BatchRows, Pairs},
+    rows::{meta, read_head},
     wal::{
         Wal,
         record::{RecordBody, RecordHead},
@@ -28,8 +32,6 @@ use crate::{
         scan::{Found, WalScan},
     },
 };
-use alloy_primitives::{B256, keccak256};
-use alloy_trie::EMPTY_ROOT_HASH;
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Height, RootTracker, StateError};
 use std::{

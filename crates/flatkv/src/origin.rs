@@ -5,17 +5,16 @@
 //! there is no row of any kind. A storage that was destroyed as a whole leaves a row in the data DB
 //! `legacy`, since the slots of the origin are not known here.
 
-use crate::{
-    RowWrite, StateView,
+use crate::{RowWrite, StateView, store::Core};
+use alloy_primitives::{Address, U256};
+use hearth_flatkv_storage::{
     codec::RowChange,
     db::{Family, HistoryCursor},
     rows::{
         account_history, at_height, legacy_history, read_account, read_slot, slot_history, slot_key,
         split_stamp,
     },
-    store::Core,
 };
-use alloy_primitives::{Address, U256};
 use hearth_primitives::{Account, Changeset, RemoteState, StateError};
 
 /// Prefix of the keys in `legacy` that mark a destroyed storage.

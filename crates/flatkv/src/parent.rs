@@ -5,13 +5,12 @@
 //! block, so it is read at the block's own height: near the head the latest rows say it without a
 //! look into history.
 
-use crate::{
-    StateView,
+use crate::{StateView, store::Core};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_flatkv_storage::{
     db::{Family, HistoryCursor},
     rows::read_changed_accounts,
-    store::Core,
 };
-use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::{Account, AccountChange, Height, StateError, StateReader};
 use std::sync::{
     OnceLock,

@@ -1,13 +1,13 @@
 //! The state trie as it was after an earlier block, in memory: the head's nodes, with everything
 //! above the block taken back.
 
-use crate::{
-    CommitmentKind, FlatKv, Head,
+use crate::{CommitmentKind, FlatKv, Head};
+use alloy_primitives::{Address, B256, U256, keccak256};
+use hearth_flatkv_storage::{
     db::{Family, Pinned},
     error::corrupt,
     rows::{meta, read_changed_accounts, read_head},
 };
-use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_primitives::{
     Account, AccountChange, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
 };

@@ -2,13 +2,15 @@
 
 use crate::{
     FlatKv, StateView,
-    db::Family,
-    error::corrupt,
     iterate::{RowIter, RowRange},
-    rows::{read_account, read_slot, split_stamp},
     store::Core,
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_flatkv_storage::{
+    db::Family,
+    error::corrupt,
+    rows::{read_account, read_slot, split_stamp},
+};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, StateError, StateReader};
 
@@ -59,7 +61,7 @@ impl StateReader for PendingView<'_> {
             return Ok(*new);
         }
         drop(staged);
-        let key = crate::rows::slot_key(address, slot);
+        let key = hearth_flatkv_storage::rows::slot_key(address, slot);
         Ok(self.latest(Family::Storage, &key, read_slot)?.unwrap_or_default())
     }
 
@@ -85,7 +87,7 @@ impl StateReader for PendingView<'_> {
 impl StateView {
     /// A row of the data DB `legacy` at the view's height.
     pub fn legacy(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
-        let history = || crate::rows::legacy_history(key);
+        let history = || hearth_flatkv_storage::rows::legacy_history(key);
         self.read(Family::Legacy, key, history, None, |value| Ok(value.to_vec()))
     }
 }

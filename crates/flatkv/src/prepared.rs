@@ -3,13 +3,15 @@
 
 use crate::{
     Commit, FlatKv, FlatKvError, Fsync,
-    batch::{Batch, EncodedBatch},
     commit::Ready,
+    store::{Core, Writer},
+};
+use hearth_flatkv_storage::{
+    batch::{Batch, EncodedBatch},
     db::Db,
     failpoints::{Failpoint, failpoint},
     gate::Closed,
     measure::BatchRows,
-    store::{Core, Writer},
 };
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Height, StateError};

@@ -6,12 +6,11 @@
 //! before. How far that went stands in the metadata, written with the deletions, so that after a
 //! crash it continues where it was.
 
-use crate::{
-    FlatKvError,
+use crate::{FlatKvError, store::Core};
+use hearth_flatkv_storage::{
     db::{Db, Family},
     failpoints::{Failpoint, failpoint},
     rows::{BlockChanges, account_history, at_height, legacy_history, meta, slot_history},
-    store::Core,
 };
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::{Height, StateError};

@@ -3,7 +3,6 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Options, Snapshot,
-    files::sync_tree,
     intent::{Intent, Moves, NEW_DATABASE, Replaced, StorePath, finish_files},
     open::ROCKS_DIR,
     snapshot::{folder, list, remove_unfinished},
@@ -13,6 +12,7 @@ use hearth_disk::{
     Disk,
     sim::{Call, SimDisk},
 };
+use hearth_flatkv_storage::files::sync_tree;
 use std::{path::Path, sync::Arc};
 
 const STATE: &str = "/home/data/state";

@@ -3,16 +3,13 @@
 
 use crate::{
     FlatKv, FlatKvError, Fsync, NoTables, Options, Snapshot,
-    budget::Shares,
     codes::CodeCache,
-    db::Db,
-    error::corrupt,
     flush::Unflushed,
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, Writer},
     trie::Kept,
-    wal::Wal,
 };
+use hearth_flatkv_storage::{budget::Shares, db::Db, error::corrupt, wal::Wal};
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::Height;
 use std::{

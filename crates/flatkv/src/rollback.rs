@@ -6,12 +6,14 @@
 
 use crate::{
     CommitmentKind, FlatKv, FlatKvError, Head, JoinedTables, Options, Snapshot,
-    db::{Db, Family},
-    error::corrupt,
-    files::{clone_database, remove_tree, sync_tree},
     intent::{self, Intent, Moves, NEW_DATABASE, OLD_DATABASE, Replaced, StorePath},
     list_snapshots,
     open::{LOCK_FILE, ROCKS_DIR, replay_to},
+};
+use hearth_flatkv_storage::{
+    db::{Db, Family},
+    error::corrupt,
+    files::{clone_database, remove_tree, sync_tree},
     rows::meta,
     stored::{Stored, positions_value},
     wal::{record::RecordHead, scan::WalScan},

@@ -3,13 +3,15 @@
 
 use crate::{
     CommitmentKind, FlatKv, PastTrie, TrieSession,
+    past_trie::{TAKEN_BACK_MAX, taken_back},
+};
+use alloy_primitives::B256;
+use hearth_flatkv_storage::{
     commitment::Lattice,
     db::Family,
     error::corrupt,
-    past_trie::{TAKEN_BACK_MAX, taken_back},
     rows::{BlockRows, meta, read_head},
 };
-use alloy_primitives::B256;
 use hearth_primitives::{Changeset, Height, RootTracker, StateError};
 use hearth_trie::TrieUpdate;
 use std::sync::Arc;

@@ -1,15 +1,14 @@
 //! What was applied and not committed yet: a changeset that grows.
 
-use crate::{
-    FlatKvError, MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES, RowWrite,
+use crate::{FlatKvError, MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES, RowWrite, store::Core};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_flatkv_storage::{
     codec::RowChange,
     db::Family,
     measure::Pairs,
     rows::{BlockRows, split_stamp},
-    store::Core,
     wal::record::MAX_PAYLOAD_BYTES,
 };
-use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_metrics::{DataDb, FlatkvMetrics};
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateError};
 use std::collections::{BTreeMap, btree_map::Entry};

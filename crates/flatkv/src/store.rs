@@ -4,8 +4,6 @@ use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, ParentView, RowWrite, StateView,
     TrieSession,
     codes::CodeCache,
-    commitment::Lattice,
-    db::{Db, Family},
     flush::Unflushed,
     past_nodes::KeptPasts,
     prune::{Pruner, Pruning},
@@ -14,9 +12,13 @@ use crate::{
     sync::Syncer,
     trie::Kept,
     view::Views,
-    wal::Wal,
 };
 use hearth_disk::{Disk, Lock, RealDisk};
+use hearth_flatkv_storage::{
+    commitment::Lattice,
+    db::{Db, Family},
+    wal::Wal,
+};
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, RemoteState, StateError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -134,7 +136,7 @@ impl FlatKv {
         core.report_version();
         core.report_snapshot();
         if let Some(registry) = internals {
-            crate::internals::register(&registry, &core.db);
+            hearth_flatkv_storage::internals::register(&registry, &core.db);
         }
         timer.succeed();
         let (syncer, keeper, pruner) = (Mutex::new(syncer), Mutex::new(keeper), Mutex::new(pruner));

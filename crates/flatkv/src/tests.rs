@@ -1,12 +1,12 @@
 //! Crashes that only the inside can bring about: RocksDB on the disk without, or against, the WAL.
 
 use crate::{Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, Head, IndexWrite, NoTables, Options};
-use crate::{
+use alloy_primitives::{Address, B256, U256, keccak256};
+use hearth_flatkv_storage::{
     commitment::Lattice,
     db::Family,
     rows::{account_value, meta, split_stamp},
 };
-use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, AccountChange, Changeset, Height, SlotChange, StateReader};
 use std::{fs, path::Path, sync::Arc};
@@ -161,9 +161,9 @@ fn a_view_of_the_head_does_not_see_a_commit_that_is_under_way() {
     // As in a commit: announced, written, not yet published.
     kv.core.upcoming.store(1, std::sync::atomic::Ordering::SeqCst);
     let mut batch = kv.core.db.batch().unwrap();
-    let mut rows = crate::measure::BatchRows::default();
+    let mut rows = hearth_flatkv_storage::measure::BatchRows::default();
     let changes = Changeset { accounts, codes: vec![] };
-    let block_rows = crate::rows::BlockRows { changes: &changes, legacy: &[] };
+    let block_rows = hearth_flatkv_storage::rows::BlockRows { changes: &changes, legacy: &[] };
     let block = crate::commit::Block { head: &next, rows: block_rows, index: &[], first: false, oldest: 0 };
     crate::commit::put_block(&mut batch, &block, &mut rows);
     batch.write().unwrap();
@@ -409,9 +409,9 @@ fn rocksdb_ends_without_writes_unless_flushed() {
     abandon(kv);
     let options = Options::new(dir.path(), dir.path(), CommitmentKind::Mpt, Fsync::None);
     let flushed = {
-        let db = crate::db::Db::open(&dir.path().join("state/db"), &options).unwrap();
+        let db = hearth_flatkv_storage::db::Db::open(&dir.path().join("state/db"), &options).unwrap();
         let head = db.get(Family::Metadata, meta::HEAD).unwrap().unwrap();
-        crate::rows::read_head(&head).unwrap().height
+        hearth_flatkv_storage::rows::read_head(&head).unwrap().height
     };
     // The first commit is flushed; the others are in the WAL alone.
     assert_eq!(flushed, 0);

@@ -1,8 +1,8 @@
 //! The state trie of the head: its nodes in the trie family, and the trie that the last commit left
 //! in memory.
 
-use crate::db::{Db, Family};
 use alloy_primitives::{B256, keccak256};
+use hearth_flatkv_storage::db::{Db, Family};
 use hearth_primitives::{Changeset, RootTracker, StateError};
 use hearth_trie::{NodeFault, NodeSource, StateTrie, TrieUpdate, node_key, node_prefix};
 use parking_lot::Mutex;

@@ -2,9 +2,14 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, RowWrite, TrieUpdate,
+    commit::{large_in_halves, put_lattice, put_trie, set_account, set_legacy, set_slot},
+    store::Core,
+    trie::Kept,
+};
+use alloy_primitives::{Address, U256};
+use hearth_flatkv_storage::{
     batch::Batch,
     codec::RowChange,
-    commit::{large_in_halves, put_lattice, put_trie, set_account, set_legacy, set_slot},
     commitment::Lattice,
     db::{Db, Family},
     error::corrupt,
@@ -14,11 +19,8 @@ use crate::{
         BlockChanges, BlockRows, account_history, at_height, head_value, history_height, legacy_history,
         meta, read_account, read_changes, read_slot, slot_history,
     },
-    store::Core,
-    trie::Kept,
     wal::record::RecordHead,
 };
-use alloy_primitives::{Address, U256};
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use std::{

@@ -8,16 +8,16 @@
 
 mod in_memory;
 
-use crate::{
+use crate::store::Core;
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
+use hearth_flatkv_storage::{
     db::{Family, HistoryCursor},
     error::corrupt,
     rows::{
         account_history, at_height, history_height, history_slot, legacy_history, read_account, read_slot,
         slot_history, slot_history_of, slot_key, split_stamp, storage_history,
     },
-    store::Core,
 };
-use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use hearth_primitives::{Account, Height, StateError, StateReader};
 use std::{
     collections::BTreeMap,

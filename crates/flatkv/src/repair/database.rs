@@ -3,12 +3,14 @@
 use super::{Repair, RepairAction};
 use crate::{
     FlatKv, FlatKvError, Head, JoinedTables, Options, ProgressFn, Snapshot,
-    files::{clone_database, remove_tree, sync_tree},
     intent::{Moves, NEW_DATABASE, NEW_SNAPSHOTS, NEW_WAL, REBUILT, Replaced, StorePath, bad_name},
     list_snapshots,
     open::ROCKS_DIR,
     rollback::wal_alone_is_enough,
     snapshot::SNAPSHOTS_DIR,
+};
+use hearth_flatkv_storage::{
+    files::{clone_database, remove_tree, sync_tree},
     wal::{salvage::salvage, scan::WalScan},
 };
 use hearth_primitives::StateError;

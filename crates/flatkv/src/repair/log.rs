@@ -3,12 +3,14 @@
 use super::{Repair, RepairAction, RepairReport};
 use crate::{
     FlatKvError,
-    db::Db,
-    files::{remove_tree, sync_tree},
     intent::{Moves, NEW_WAL, Replaced, StorePath, bad_name},
     open::ROCKS_DIR,
     rollback::unwind_record,
     snapshot::{self, SNAPSHOTS_DIR},
+};
+use hearth_flatkv_storage::{
+    db::Db,
+    files::{remove_tree, sync_tree},
     stored::Stored,
     wal::{
         Wal,

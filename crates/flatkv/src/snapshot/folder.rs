@@ -2,11 +2,9 @@
 //! comes.
 
 use super::Snapshot;
-use crate::{
-    FlatKvError,
-    files::{exists, move_to, remove_tree, sync_parent, sync_tree},
-};
+use crate::FlatKvError;
 use hearth_disk::Disk;
+use hearth_flatkv_storage::files::{exists, move_to, remove_tree, sync_parent, sync_tree};
 use std::path::{Path, PathBuf};
 
 /// Folder of the snapshots in that of the state.

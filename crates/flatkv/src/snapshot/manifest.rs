@@ -1,7 +1,8 @@
 //! What a snapshot says about itself, in the file `snapshot` beside its database.
 
-use crate::{CommitmentKind, FlatKvError, Snapshot, fields::Fields};
+use crate::{CommitmentKind, FlatKvError, Snapshot};
 use hearth_disk::Disk;
+use hearth_flatkv_storage::fields::Fields;
 use std::path::Path;
 
 const FILE: &str = "snapshot";

@@ -4,11 +4,10 @@
 use super::{DATABASE, Snapshot, folder};
 use crate::{
     FlatKvError, Options,
-    db::Db,
-    error::corrupt,
     snapshot::SNAPSHOTS_DIR,
     store::{Core, Writer},
 };
+use hearth_flatkv_storage::{db::Db, error::corrupt};
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::Height;
 use std::{

@@ -6,15 +6,14 @@ use super::{
     frame::{FrameWriter, Kind},
     rows_at::{RowAt, RowsAt},
 };
-use crate::{
-    FlatKv, FlatKvError, Head,
+use crate::{FlatKv, FlatKvError, Head, unwind::block_changes};
+use alloy_primitives::B256;
+use hearth_flatkv_storage::{
     codec::{put_bytes, put_uvarint},
     db::{Db, Family},
     error::corrupt,
     rows::{ACCOUNT, LEGACY, STORAGE, read_account},
-    unwind::block_changes,
 };
-use alloy_primitives::B256;
 use hearth_primitives::{Height, StateError};
 use std::{collections::HashSet, io::Write};
 

@@ -7,16 +7,18 @@ use super::{
 };
 use crate::{
     Commit, CommitmentKind, FlatKv, FlatKvError, Head, IndexWrite, JoinedTables, Options, Snapshot,
-    batch::Batch,
-    codec::{Reader, RowChange},
     commit::{put_trie, set_account, set_legacy, set_slot},
-    commitment::Lattice,
-    db::Family,
     intent::Intent,
-    rows::{BlockRows, account_history, at_height, legacy_history, read_account, read_slot, slot_history},
 };
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
+use hearth_flatkv_storage::{
+    batch::Batch,
+    codec::{Reader, RowChange},
+    commitment::Lattice,
+    db::Family,
+    rows::{BlockRows, account_history, at_height, legacy_history, read_account, read_slot, slot_history},
+};
 use hearth_metrics::{DataDb, FlatkvMetrics};
 use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, SlotChange, StateError};
 use hearth_trie::TrieUpdate;

@@ -12,8 +12,9 @@ mod rows_at;
 
 pub use import::{ImportSource, Imported};
 
-use crate::{CommitmentKind, FlatKvError, Head, codec::Reader};
+use crate::{CommitmentKind, FlatKvError, Head};
 use alloy_primitives::B256;
+use hearth_flatkv_storage::codec::Reader;
 use hearth_primitives::StateError;
 
 /// Largest attachment, in bytes.

@@ -1,6 +1,6 @@
 //! The rows of a data DB as they were at a height, in the order of their keys.
 
-use crate::{
+use hearth_flatkv_storage::{
     db::{Db, Family, Rows},
     rows::{at_height, history_height, history_prefix, split_stamp},
 };

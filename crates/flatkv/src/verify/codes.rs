@@ -1,11 +1,9 @@
 //! Code lies under its hash.
 
 use super::{Finding, Reporter, fixed};
-use crate::{
-    FlatKvError,
-    db::{Db, Family},
-};
+use crate::FlatKvError;
 use alloy_primitives::{B256, keccak256};
+use hearth_flatkv_storage::db::{Db, Family};
 
 pub(super) fn check(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
     |reporter| {

@@ -1,14 +1,14 @@
 //! The head's commitment from its latest rows.
 
 use super::{Finding, Reporter, root::state_root};
-use crate::{
-    CommitmentKind, FlatKvError,
+use crate::{CommitmentKind, FlatKvError};
+use alloy_primitives::B256;
+use hearth_flatkv_storage::{
     commitment::Lattice,
     db::{Db, Family},
     lthash::LtHash,
     rows::meta,
 };
-use alloy_primitives::B256;
 
 pub(super) fn check(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
     |reporter| {

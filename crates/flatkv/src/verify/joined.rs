@@ -1,8 +1,9 @@
 //! Latest rows against history: both are read in the order of their keys and compared pair by pair.
 
 use super::{Finding, Reporter, fixed};
-use crate::{
-    FlatKvError,
+use crate::FlatKvError;
+use alloy_primitives::{Address, Bytes};
+use hearth_flatkv_storage::{
     db::{Db, Family, Rows},
     error::corrupt,
     rows::{
@@ -10,7 +11,6 @@ use crate::{
         split_stamp,
     },
 };
-use alloy_primitives::{Address, Bytes};
 use hearth_primitives::{Height, StateError};
 
 /// A row's height and its value without it.

@@ -17,12 +17,11 @@ mod root;
 
 pub use report::{Counts, Finding, VerifyProgress, VerifyReport};
 
-use crate::{
-    CommitmentKind, FlatKv, FlatKvError, Head,
+use crate::{CommitmentKind, FlatKv, FlatKvError, Head, trie::check_nodes};
+use hearth_flatkv_storage::{
     db::{Db, Family},
     error::corrupt,
     rows::read_changes,
-    trie::check_nodes,
     wal::{LogFault, Wal},
 };
 use hearth_primitives::StateError;
@@ -143,13 +142,6 @@ fn trie(db: &std::sync::Arc<Db>) -> impl FnOnce(&mut Reporter<'_>) -> Result<(),
             reporter.find(Finding::StrayTrieNodes { number: stored - reached });
         }
         Ok(())
-    }
-}
-
-impl Db {
-    /// About how many rows a family has.
-    pub(crate) fn estimate(&self, family: Family) -> Result<u64, StateError> {
-        self.property(family, rocksdb::properties::ESTIMATE_NUM_KEYS)
     }
 }
 

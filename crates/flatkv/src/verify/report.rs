@@ -1,7 +1,8 @@
 //! Progress and report of a verification.
 
-use crate::{CommitmentKind, FlatKvError, Head, db::Family, verify::ProgressFn};
+use crate::{CommitmentKind, FlatKvError, Head, verify::ProgressFn};
 use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_flatkv_storage::db::Family;
 use hearth_primitives::Height;
 use std::{fmt, path::PathBuf};
 

@@ -5,13 +5,13 @@
 //! a range of hashes.
 
 use super::{Finding, Reporter, fixed};
-use crate::{
-    FlatKvError,
+use crate::FlatKvError;
+use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_trie::{HashBuilder, Nibbles, TrieAccount};
+use hearth_flatkv_storage::{
     db::{Db, Family, Rows},
     rows::{read_account, read_slot, split_stamp},
 };
-use alloy_primitives::{Address, B256, U256, keccak256};
-use alloy_trie::{HashBuilder, Nibbles, TrieAccount};
 use hearth_primitives::StateError;
 
 /// Hashes that are sorted in memory at a time: about 400 MB of accounts, 300 MB of slots.

@@ -4,11 +4,11 @@
 //! missing may lie on the disk, in history, or beneath the store.
 
 use super::StateView;
-use crate::{
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
+use hearth_flatkv_storage::{
     db::Family,
     rows::{read_account, read_slot, slot_key, split_stamp},
 };
-use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use hearth_primitives::{Account, StateError};
 
 impl StateView {

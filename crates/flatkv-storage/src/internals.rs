@@ -7,7 +7,7 @@ use rocksdb::properties as p;
 use std::{ffi::CStr, sync::Arc};
 
 /// Makes the registry read the gauges from this database while it is open.
-pub(crate) fn register(registry: &Registry, db: &Arc<Db>) {
+pub fn register(registry: &Registry, db: &Arc<Db>) {
     let metrics = RocksdbMetrics::new(registry);
     let db = Arc::downgrade(db);
     registry.collect_with(move || {

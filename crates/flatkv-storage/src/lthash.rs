@@ -9,10 +9,10 @@ use rayon::prelude::*;
 /// Lanes of the vector.
 const LANES: usize = 1024;
 /// Bytes of the vector: lanes of 16 bits, little-endian.
-pub(crate) const VECTOR_BYTES: usize = LANES * 2;
+pub const VECTOR_BYTES: usize = LANES * 2;
 
 /// Rows from which on their elements are made in parallel: making one takes about a microsecond.
-pub(crate) const PARALLEL_ROWS: usize = 128;
+pub const PARALLEL_ROWS: usize = 128;
 /// Rows that one task takes in, which then costs one addition of vectors.
 const ROWS_A_TASK: usize = 128;
 /// Bytes of a row before and in between its strings: their lengths.
@@ -21,7 +21,7 @@ const LENGTH_BYTES: usize = 4;
 /// Rows that go into a vector, or out of it, one behind the other as their elements are made of
 /// them.
 #[derive(Default)]
-pub(crate) struct Terms {
+pub struct Terms {
     bytes: Vec<u8>,
     terms: Vec<Term>,
 }
@@ -36,12 +36,12 @@ struct Term {
 
 impl Terms {
     /// Room for so many rows of so many bytes each.
-    pub(crate) fn with_capacity(rows: usize, row_bytes: usize) -> Self {
+    pub fn with_capacity(rows: usize, row_bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(rows * row_bytes), terms: Vec::with_capacity(rows) }
     }
 
     /// Adds a row. One without key or without value contributes nothing.
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8], added: bool) {
+    pub fn push(&mut self, key: &[u8], value: &[u8], added: bool) {
         if key.is_empty() || value.is_empty() {
             return;
         }
@@ -60,7 +60,7 @@ impl Terms {
 
 /// The sum of the elements of a set of rows, lane by lane, modulo 2^16.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LtHash(Box<[u16; LANES]>);
+pub struct LtHash(Box<[u16; LANES]>);
 
 impl Default for LtHash {
     fn default() -> Self {
@@ -70,18 +70,18 @@ impl Default for LtHash {
 
 impl LtHash {
     /// Adds a row. A row without key or without value contributes nothing.
-    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+    pub fn add(&mut self, key: &[u8], value: &[u8]) {
         self.update(key, value, true);
     }
 
     /// Removes a row that was added.
     #[cfg(test)]
-    pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
+    pub fn remove(&mut self, key: &[u8], value: &[u8]) {
         self.update(key, value, false);
     }
 
     /// Takes rows in and out, on all of rayon's threads where there are many.
-    pub(crate) fn apply(&mut self, rows: &Terms) {
+    pub fn apply(&mut self, rows: &Terms) {
         if rows.terms.len() < PARALLEL_ROWS {
             return self.take(rows, &rows.terms);
         }
@@ -109,7 +109,7 @@ impl LtHash {
     }
 
     /// Adds all rows of another set.
-    pub(crate) fn sum(&mut self, other: &Self) {
+    pub fn sum(&mut self, other: &Self) {
         for (lane, other) in self.0.iter_mut().zip(other.0.iter()) {
             *lane = lane.wrapping_add(*other);
         }
@@ -130,16 +130,17 @@ impl LtHash {
     }
 
     /// BLAKE3 of the vector's bytes.
-    pub(crate) fn checksum(&self) -> B256 {
+    pub fn checksum(&self) -> B256 {
         B256::from(*blake3::hash(&self.to_bytes()).as_bytes())
     }
 
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// The vector as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|lane| lane.to_le_bytes()).collect()
     }
 
     /// Reads the vector's bytes; `None` where their number is wrong.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.len() != VECTOR_BYTES {
             return None;
         }

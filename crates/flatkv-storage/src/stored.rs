@@ -10,19 +10,20 @@ use hearth_primitives::{Height, StateError};
 
 /// What a database that has a head says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
-    pub(crate) head: Head,
+pub struct Stored {
+    /// Its head.
+    pub head: Head,
     /// Oldest height with state.
-    pub(crate) oldest: Height,
+    pub oldest: Height,
     /// Last WAL record that it is known to hold.
-    pub(crate) synced: u64,
+    pub synced: u64,
     /// End positions of the joined tables in that record, in bytes.
-    pub(crate) positions: Vec<u64>,
+    pub positions: Vec<u64>,
 }
 
 impl Db {
     /// What the database says about itself; `None` where it has no head.
-    pub(crate) fn stored(&self) -> Result<Option<Stored>, FlatKvError> {
+    pub fn stored(&self) -> Result<Option<Stored>, FlatKvError> {
         let Some(head) = self.get(Family::Metadata, meta::HEAD)? else { return Ok(None) };
         let positions = self.get(Family::Metadata, meta::POSITIONS)?;
         Ok(Some(Stored {
@@ -33,15 +34,20 @@ impl Db {
         }))
     }
 
+    /// About how many rows a family has.
+    pub fn estimate(&self, family: Family) -> Result<u64, StateError> {
+        self.property(family, rocksdb::properties::ESTIMATE_NUM_KEYS)
+    }
+
     /// The number in a metadata row.
-    pub(crate) fn number(&self, name: &[u8]) -> Result<Option<u64>, StateError> {
+    pub fn number(&self, name: &[u8]) -> Result<Option<u64>, StateError> {
         let Some(row) = self.get(Family::Metadata, name)? else { return Ok(None) };
         Ok(Some(u64::from_be_bytes(row.as_ref().try_into().map_err(|_| corrupt("metadata"))?)))
     }
 }
 
 /// Value of the positions row.
-pub(crate) fn positions_value(positions: &[u64]) -> Vec<u8> {
+pub fn positions_value(positions: &[u64]) -> Vec<u8> {
     positions.iter().flat_map(|position| position.to_be_bytes()).collect()
 }
 

@@ -16,11 +16,11 @@ use std::{
 
 /// A sound record and where it stands.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub struct Found {
     /// Number of the record.
-    pub(crate) number: u64,
+    pub number: u64,
     /// What it says.
-    pub(crate) head: RecordHead,
+    pub head: RecordHead,
     segment: usize,
     offset: usize,
     len: usize,
@@ -28,14 +28,14 @@ pub(crate) struct Found {
 
 impl Found {
     /// Size of the record in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.len as u64
     }
 }
 
 /// What the WAL's folder holds.
 #[derive(Debug)]
-pub(crate) struct WalScan {
+pub struct WalScan {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     /// RocksDB has all records up to this number, and they were synced before it got them.
@@ -47,7 +47,7 @@ pub(crate) struct WalScan {
     older: Vec<(u64, PathBuf)>,
     segments: Vec<(PathBuf, Option<SegmentHeader>)>,
     /// Sound records, numbered without gaps.
-    pub(crate) records: Vec<Found>,
+    pub records: Vec<Found>,
 }
 
 impl WalScan {
@@ -55,7 +55,7 @@ impl WalScan {
     /// sound follows is an error, and so is a gap, unless every record in it was flushed: pruning
     /// takes away no other, and where the disk did not keep to the removal of an older segment,
     /// that one comes back alone.
-    pub(crate) fn read(disk: &Arc<dyn Disk>, dir: &Path, flushed: u64) -> Result<Self, FlatKvError> {
+    pub fn read(disk: &Arc<dyn Disk>, dir: &Path, flushed: u64) -> Result<Self, FlatKvError> {
         let (stale, segments, records) = (Vec::new(), Vec::new(), Vec::new());
         let mut older = list(&**disk, dir)?;
         let needed = older.partition_point(|(first, _)| *first <= flushed).saturating_sub(1);
@@ -138,14 +138,14 @@ impl WalScan {
     }
 
     /// Bytes of the segments that were not read and begin behind a record.
-    pub(crate) fn older_bytes(&self, behind: u64) -> Result<u64, FlatKvError> {
+    pub fn older_bytes(&self, behind: u64) -> Result<u64, FlatKvError> {
         let behind = self.older.iter().filter(|(first, _)| *first > behind);
         behind.map(|(_, path)| Ok(self.disk.metadata(path).map_err(FlatKvError::io(path))?.len)).sum()
     }
 
     /// Drops everything behind the record at this place of `records`, or everything; a torn tail
     /// goes too.
-    pub(crate) fn truncate(&mut self, keep: Option<usize>) -> Result<(), FlatKvError> {
+    pub fn truncate(&mut self, keep: Option<usize>) -> Result<(), FlatKvError> {
         self.records.truncate(keep.map_or(0, |index| index + 1));
         let kept = self.records.last().map_or(0, |last| last.segment + 1);
         for path in self.stale.drain(..) {
@@ -180,7 +180,7 @@ impl WalScan {
     }
 
     /// Reads the rows of a commit again.
-    pub(crate) fn body(&self, found: &Found) -> Result<RecordBody, FlatKvError> {
+    pub fn body(&self, found: &Found) -> Result<RecordBody, FlatKvError> {
         let path = &self.segments[found.segment].0;
         let file = self.disk.open(path, OpenMode::Read).map_err(FlatKvError::io(path))?;
         let bytes = self.sound_bytes(&*file, found)?;

@@ -30,7 +30,7 @@ use std::{
 };
 
 /// The file that names the MANIFEST with which the database begins.
-pub(crate) const CURRENT: &str = "CURRENT";
+pub const CURRENT: &str = "CURRENT";
 /// What the name of a MANIFEST begins with; its number follows.
 const PREFIX: &str = "MANIFEST-";
 /// The number of the MANIFEST that a new database begins with.
@@ -114,7 +114,7 @@ fn current(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`FlatKvError::Io`].
-pub(crate) fn go_back_to_what_is_there(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
+pub fn go_back_to_what_is_there(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
     let Some(named) = current(disk, dir) else { return Ok(()) };
     if exists(disk, &named)? {
         return Ok(());
@@ -144,7 +144,7 @@ fn number(name: Option<&OsStr>) -> Option<u64> {
 ///
 /// # Errors
 /// [`StateError::Store`].
-pub(crate) fn refuse_endless(disk: &dyn Disk, dir: &Path) -> Result<(), StateError> {
+pub fn refuse_endless(disk: &dyn Disk, dir: &Path) -> Result<(), StateError> {
     let Some(path) = current(disk, dir) else { return Ok(()) };
     match disk.metadata(&path) {
         Ok(of) if of.len <= MAX_BYTES => {}
@@ -195,7 +195,7 @@ fn endless(bytes: &[u8]) -> Option<usize> {
 ///
 /// # Errors
 /// [`FlatKvError::Io`].
-pub(crate) fn cut_torn_tail(disk: &dyn Disk, dir: &Path) -> Result<bool, FlatKvError> {
+pub fn cut_torn_tail(disk: &dyn Disk, dir: &Path) -> Result<bool, FlatKvError> {
     let Some(path) = current(disk, dir) else { return Ok(false) };
     let io = || FlatKvError::io(&path);
     match disk.metadata(&path) {

@@ -51,29 +51,51 @@ const CURSOR_AGE: Duration = Duration::from_secs(1);
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
+#[cfg(feature = "bench")]
+thread_local! {
+    static CALLS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Look-ups of RocksDB that this thread made so far: gets, seeks and batches of gets.
+#[cfg(feature = "bench")]
+pub fn rocksdb_calls() -> u64 {
+    CALLS.get()
+}
+
 /// Counts a look-up, for benches.
 #[cfg(feature = "bench")]
-use crate::bare::count_call;
+fn count_call() {
+    CALLS.set(CALLS.get() + 1);
+}
 #[cfg(not(feature = "bench"))]
 const fn count_call() {}
 
 /// A column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+pub enum Family {
+    /// Latest accounts.
     Account,
+    /// Code by its hash.
     Code,
+    /// Latest slots.
     Storage,
-    /// Committed rows outside the other three, of native modules: see [`crate::FlatKv::apply`].
+    /// Committed rows outside the other three, of native modules: see `FlatKv::apply`.
     Legacy,
+    /// What the database says about itself.
     Metadata,
+    /// Values at earlier heights.
     History,
+    /// What each block changed.
     Changes,
+    /// Nodes of the state trie.
     Trie,
+    /// The canonical index.
     Index,
 }
 
 impl Family {
-    pub(crate) const ALL: [Self; 9] = [
+    /// All families.
+    pub const ALL: [Self; 9] = [
         Self::Account,
         Self::Code,
         Self::Storage,
@@ -86,7 +108,7 @@ impl Family {
     ];
 
     /// The family of a data DB.
-    pub(crate) fn of(db: DataDb) -> Self {
+    pub fn of(db: DataDb) -> Self {
         match db {
             DataDb::Account => Self::Account,
             DataDb::Code => Self::Code,
@@ -97,7 +119,7 @@ impl Family {
     }
 
     /// Its name, in RocksDB and for people.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
             Self::Code => "code",
@@ -166,7 +188,7 @@ struct Budgeted {
 }
 
 /// The open database.
-pub(crate) struct Db {
+pub struct Db {
     rocks: DB,
     budgeted: Budgeted,
     write: WriteOptions,
@@ -175,16 +197,17 @@ pub(crate) struct Db {
     /// Whether one half of a batch was written and the other one failed: see [`Db::readable`].
     halved: AtomicBool,
     /// Closed while the batch of the head is being written.
-    pub(crate) gate: Arc<Gate>,
+    pub gate: Arc<Gate>,
 }
 
 impl Db {
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
+    /// Opens the database, or makes it.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
         Self::open_as(path, options, false)
     }
 
     /// Opens a snapshot's database, which is never written.
-    pub(crate) fn open_read_only(path: &Path, options: &Options) -> Result<Self, StateError> {
+    pub fn open_read_only(path: &Path, options: &Options) -> Result<Self, StateError> {
         Self::open_as(path, options, true)
     }
 
@@ -241,7 +264,7 @@ impl Db {
 
     /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the
     /// share of code by hash.
-    pub(crate) fn share_cache(&self, part: usize, whole: usize) -> usize {
+    pub fn share_cache(&self, part: usize, whole: usize) -> usize {
         let Budgeted { cache, shares } = &self.budgeted;
         // A clone is the same cache.
         cache.clone().set_capacity(shares.cache / whole * part);
@@ -265,18 +288,18 @@ impl Db {
     }
 
     /// From now on the trie and the index are not read any more.
-    pub(crate) fn was_halved(&self) {
+    pub fn was_halved(&self) {
         self.halved.store(true, Ordering::Release);
     }
 
     /// The value of a row.
-    pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
+    pub fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         count_call();
         self.rocks.get_pinned_cf(&self.readable(family)?, key).map_err(rocks)
     }
 
     /// About how many bytes on disk the rows of a family in `from..to` take.
-    pub(crate) fn disk_bytes(&self, family: Family, from: &[u8], to: &[u8]) -> Result<u64, StateError> {
+    pub fn disk_bytes(&self, family: Family, from: &[u8], to: &[u8]) -> Result<u64, StateError> {
         let range = rocksdb::Range::new(from, to);
         let sizes = self.rocks.get_approximate_sizes_cf(&self.family(family)?, &[range]);
         Ok(sizes.iter().sum())
@@ -284,7 +307,7 @@ impl Db {
 
     /// The value of a row, where memtables and block cache have it: nothing is read from the disk.
     /// `None` leaves the answer open.
-    pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
+    pub fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
         if !self.gate.is_open() {
             return None;
         }
@@ -293,7 +316,7 @@ impl Db {
     }
 
     /// The values of many rows of a family in one batch of reads, in the order of the keys.
-    pub(crate) fn get_many<'k>(
+    pub fn get_many<'k>(
         &self,
         family: Family,
         keys: impl IntoIterator<Item = &'k (impl AsRef<[u8]> + ?Sized + 'k)>,
@@ -305,7 +328,7 @@ impl Db {
 
     /// Rows of a family with keys in `from..to`, as of this moment, in ascending or descending
     /// order.
-    pub(crate) fn scan(
+    pub fn scan(
         &self,
         family: Family,
         from: Option<&[u8]>,
@@ -330,7 +353,7 @@ impl Db {
     }
 
     /// All rows whose key begins with `prefix`, in order.
-    pub(crate) fn prefix(&self, family: Family, prefix: &[u8]) -> Result<Rows<'_>, StateError> {
+    pub fn prefix(&self, family: Family, prefix: &[u8]) -> Result<Rows<'_>, StateError> {
         let mut options = ReadOptions::default();
         options.set_total_order_seek(true);
         if let Some(end) = successor(prefix) {
@@ -340,7 +363,7 @@ impl Db {
     }
 
     /// The first history row of `prefix` at or after `key`, which is the prefix with a height.
-    pub(crate) fn history(&self, prefix: &[u8], key: &[u8]) -> Result<Rows<'_>, StateError> {
+    pub fn history(&self, prefix: &[u8], key: &[u8]) -> Result<Rows<'_>, StateError> {
         let mut options = ReadOptions::default();
         if let Some(end) = successor(prefix) {
             options.set_iterate_upper_bound(end);
@@ -356,29 +379,29 @@ impl Db {
     }
 
     /// All rows as of this moment.
-    pub(crate) fn pin(&self) -> Result<Pinned<'_>, StateError> {
+    pub fn pin(&self) -> Result<Pinned<'_>, StateError> {
         self.gate.pass()?;
         Ok(Pinned { db: self, snapshot: self.rocks.snapshot() })
     }
 
     /// An empty batch.
-    pub(crate) fn batch(&self) -> Result<Batch<'_>, StateError> {
+    pub fn batch(&self) -> Result<Batch<'_>, StateError> {
         Ok(Batch::new(self, self.families()?))
     }
 
     /// Writes what RocksDB takes in as one; it is durable with the next flush.
-    pub(crate) fn write(&self, batch: WriteBatch) -> Result<(), StateError> {
+    pub fn write(&self, batch: WriteBatch) -> Result<(), StateError> {
         self.rocks.write_opt(batch, &self.write).map_err(rocks)
     }
 
     /// Handles in the order of [`Family::ALL`].
-    pub(crate) fn families(&self) -> Result<Vec<Arc<BoundColumnFamily<'_>>>, StateError> {
+    pub fn families(&self) -> Result<Vec<Arc<BoundColumnFamily<'_>>>, StateError> {
         Family::ALL.iter().map(|family| self.family(*family)).collect()
     }
 
     /// Flushes all families together. Without `wait` it returns once everything written so far is
     /// set apart.
-    pub(crate) fn flush(&self, wait: bool) -> Result<(), StateError> {
+    pub fn flush(&self, wait: bool) -> Result<(), StateError> {
         let mut options = FlushOptions::default();
         options.set_wait(wait);
         let families = self.families()?;
@@ -388,14 +411,14 @@ impl Db {
 
     /// Makes a copy of what is flushed in a new folder, of hard links where that can be. Nothing is
     /// flushed for it, for RocksDB must not be durably ahead of the WAL.
-    pub(crate) fn checkpoint(&self, path: &Path) -> Result<(), StateError> {
+    pub fn checkpoint(&self, path: &Path) -> Result<(), StateError> {
         let checkpoint = Checkpoint::new(&self.rocks).map_err(rocks)?;
         checkpoint.create_checkpoint_with_log_size(path, u64::MAX).map_err(rocks)
     }
 
     /// Waits until no compaction is wanted.
     #[cfg(feature = "bench")]
-    pub(crate) fn wait_for_compaction(&self) -> Result<(), StateError> {
+    pub fn wait_for_compaction(&self) -> Result<(), StateError> {
         self.rocks.wait_for_compact(&rocksdb::WaitForCompactOptions::default()).map_err(rocks)
     }
 
@@ -404,7 +427,7 @@ impl Db {
     /// # Errors
     /// Also where RocksDB failed in the background, with a compaction for example: it flushes no
     /// more then, and a thread that waits for the end of a flush would wait forever.
-    pub(crate) fn flushing(&self) -> Result<bool, StateError> {
+    pub fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {
             if self.property(family, properties::NUM_IMMUTABLE_MEM_TABLE)? > 0 {
                 return self.failed_in_background().map(|()| true);
@@ -415,7 +438,7 @@ impl Db {
 
     /// An error where RocksDB failed in the background. It may come round, and flushes on its own
     /// then.
-    pub(crate) fn failed_in_background(&self) -> Result<(), StateError> {
+    pub fn failed_in_background(&self) -> Result<(), StateError> {
         match self.rocks.property_int_value(properties::BACKGROUND_ERRORS).map_err(rocks)? {
             None | Some(0) => Ok(()),
             Some(errors) => Err(StateError::Store(format!(
@@ -425,13 +448,13 @@ impl Db {
     }
 
     /// A property of a family that RocksDB reports as a number; 0 without one.
-    pub(crate) fn property(&self, family: Family, name: &CStr) -> Result<u64, StateError> {
+    pub fn property(&self, family: Family, name: &CStr) -> Result<u64, StateError> {
         let number = self.rocks.property_int_value_cf(&self.family(family)?, name).map_err(rocks)?;
         Ok(number.unwrap_or(0))
     }
 
     /// Table files on a level of a family.
-    pub(crate) fn files_at(&self, family: Family, level: usize) -> Result<u64, StateError> {
+    pub fn files_at(&self, family: Family, level: usize) -> Result<u64, StateError> {
         let name = properties::num_files_at_level(level);
         let text = self.rocks.property_value_cf(&self.family(family)?, &name).map_err(rocks)?;
         Ok(text.and_then(|text| text.parse().ok()).unwrap_or(0))
@@ -439,60 +462,62 @@ impl Db {
 }
 
 /// All rows as of one moment.
-pub(crate) struct Pinned<'a> {
+pub struct Pinned<'a> {
     db: &'a Db,
     snapshot: SnapshotWithThreadMode<'a, DB>,
 }
 
 impl Pinned<'_> {
     /// The value of a row.
-    pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
+    pub fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         self.snapshot.get_pinned_cf(&self.db.readable(family)?, key).map_err(rocks)
     }
 }
 
 /// Rows in key order, as of one moment. Check [`Rows::finish`] at the end.
-pub(crate) struct Rows<'a>(DBRawIterator<'a>);
+pub struct Rows<'a>(DBRawIterator<'a>);
 
 impl Rows<'_> {
     /// The row at hand, or `None` behind the last.
-    pub(crate) fn row(&self) -> Option<(&[u8], &[u8])> {
+    pub fn row(&self) -> Option<(&[u8], &[u8])> {
         self.0.item()
     }
 
-    pub(crate) fn next(&mut self) {
+    /// Moves to the next row.
+    pub fn next(&mut self) {
         self.0.next();
     }
 
     /// Goes to the first row at or after a key.
-    pub(crate) fn seek(&mut self, key: &[u8]) {
+    pub fn seek(&mut self, key: &[u8]) {
         self.0.seek(key);
     }
 
     /// Whether the rows ended because there are no more, and not for an error.
-    pub(crate) fn finish(&self) -> Result<(), StateError> {
+    pub fn finish(&self) -> Result<(), StateError> {
         self.0.status().map_err(rocks)
     }
 }
 
 /// Rows in ascending or descending order, as of one moment. Check [`Scan::finish`] at the end.
-pub(crate) struct Scan<'a> {
+pub struct Scan<'a> {
     rows: DBRawIterator<'a>,
     reverse: bool,
 }
 
 impl Scan<'_> {
     /// The row at hand, or `None` behind the last.
-    pub(crate) fn row(&self) -> Option<(&[u8], &[u8])> {
+    pub fn row(&self) -> Option<(&[u8], &[u8])> {
         self.rows.item()
     }
 
-    pub(crate) fn next(&mut self) {
+    /// Moves to the next row in the order of the scan.
+    pub fn next(&mut self) {
         if self.reverse { self.rows.prev() } else { self.rows.next() }
     }
 
     /// Whether the rows ended because there are no more, and not for an error.
-    pub(crate) fn finish(&self) -> Result<(), StateError> {
+    pub fn finish(&self) -> Result<(), StateError> {
         self.rows.status().map_err(rocks)
     }
 }
@@ -503,19 +528,20 @@ impl Scan<'_> {
 /// The iterator sees the rows of the moment of its first use. History at a height that there is
 /// does not change, so that is no loss; but it keeps RocksDB from letting go of what is replaced,
 /// so it is created again after a while.
-pub(crate) struct HistoryCursor<'a> {
+pub struct HistoryCursor<'a> {
     db: &'a Db,
     open: Mutex<Option<(DBRawIterator<'a>, Instant)>>,
 }
 
 impl<'a> HistoryCursor<'a> {
-    pub(crate) fn new(db: &'a Db) -> Self {
+    /// A cursor that has read nothing.
+    pub fn new(db: &'a Db) -> Self {
         Self { db, open: Mutex::default() }
     }
 
     /// Gives `read` the value of the first row at or after `key` of the same account or slot;
     /// `None` where there is none.
-    pub(crate) fn find<T>(
+    pub fn find<T>(
         &self,
         key: &[u8],
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
@@ -543,7 +569,7 @@ impl<'a> HistoryCursor<'a> {
 }
 
 /// The first key behind all that begin with `prefix`; `None` where there is none.
-pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let end = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut key = prefix[..=end].to_vec();
     key[end] += 1;

@@ -329,7 +329,7 @@ impl FlatKvError {
     }
 
     /// Wraps an I/O error with the path that it concerns.
-    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
     }
@@ -370,12 +370,12 @@ fn no_snapshot(dir: &Path, asked: Option<Height>, there: &[(Height, Height)]) ->
 }
 
 /// A failure of RocksDB as the error of a read.
-pub(crate) fn rocks(error: rocksdb::Error) -> StateError {
+pub fn rocks(error: rocksdb::Error) -> StateError {
     let damaged = error.kind() == rocksdb::ErrorKind::Corruption;
     StateError::Database { damaged, source: Arc::new(error) }
 }
 
 /// Bytes in the store that do not decode.
-pub(crate) fn corrupt(what: &'static str) -> StateError {
+pub fn corrupt(what: &'static str) -> StateError {
     StateError::Damaged { what }
 }

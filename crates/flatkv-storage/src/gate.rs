@@ -23,7 +23,7 @@ enum State {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub struct Gate {
     /// Whether the state is another one than [`State::Open`].
     shut: AtomicBool,
     state: Mutex<State>,
@@ -36,7 +36,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// Closes the gate until the guard says that the batch is written. A guard that is dropped
     /// before counts as a failure.
-    pub(crate) fn close(self: &std::sync::Arc<Self>) -> Closed {
+    pub fn close(self: &std::sync::Arc<Self>) -> Closed {
         let mut state = self.state.lock();
         *state = State::Closed { needed: false };
         self.shut.store(true, SeqCst);
@@ -49,7 +49,7 @@ impl Gate {
     /// # Errors
     /// [`StateError::Store`] where the batch failed: until the store is opened again, which replays
     /// the WAL; where the batch takes longer than any batch does.
-    pub(crate) fn pass(&self) -> Result<(), StateError> {
+    pub fn pass(&self) -> Result<(), StateError> {
         if !self.shut.load(SeqCst) {
             return Ok(());
         }
@@ -79,13 +79,13 @@ impl Gate {
     }
 
     /// Whether a read would not wait.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         !self.shut.load(SeqCst)
     }
 }
 
 /// A gate that is closed.
-pub(crate) struct Closed {
+pub struct Closed {
     gate: std::sync::Arc<Gate>,
     written: bool,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Closed {
 impl Closed {
     /// Returns as soon as a caller of [`Gate::pass`] waits for the batch, and after `most` at the
     /// latest.
-    pub(crate) fn wait_until_needed(&self, most: Duration) {
+    pub fn wait_until_needed(&self, most: Duration) {
         let until = Instant::now() + most;
         let mut state = self.gate.state.lock();
         while matches!(*state, State::Closed { needed: false })
@@ -102,7 +102,7 @@ impl Closed {
     }
 
     /// Lets reads pass again, or fail where the batch was not written.
-    pub(crate) fn open<T>(mut self, written: &Result<T, StateError>) {
+    pub fn open<T>(mut self, written: &Result<T, StateError>) {
         self.written = true;
         match written {
             Ok(_) => self.set(State::Open),

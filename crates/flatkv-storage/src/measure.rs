@@ -15,11 +15,11 @@ const LOOK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Rows of a changeset by data DB.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Pairs([u64; DataDb::ALL.len()]);
+pub struct Pairs([u64; DataDb::ALL.len()]);
 
 impl Pairs {
     /// Counts them: accounts that changed, slots, code and legacy rows.
-    pub(crate) fn of(rows: BlockRows<'_>) -> Self {
+    pub fn of(rows: BlockRows<'_>) -> Self {
         let (accounts, mut pairs) = (&rows.changes.accounts, Self::default());
         pairs.set(DataDb::Account, accounts.iter().filter(|change| change.old != change.new).count());
         pairs.set(DataDb::Storage, accounts.iter().map(|change| change.storage.len()).sum());
@@ -29,25 +29,25 @@ impl Pairs {
     }
 
     /// Sets the number of rows of a data DB.
-    pub(crate) fn set(&mut self, db: DataDb, rows: usize) {
+    pub fn set(&mut self, db: DataDb, rows: usize) {
         self.0[db as usize] = rows as u64;
     }
 
     /// Adds them to the rows that were applied.
-    pub(crate) fn count(&self, metrics: &FlatkvMetrics) {
+    pub fn count(&self, metrics: &FlatkvMetrics) {
         for (db, counter) in metrics.num_kv_pairs.iter() {
             counter.add(self[db]);
         }
     }
 
     /// Counts them as pending until the guard is dropped.
-    pub(crate) fn pending(self, metrics: &FlatkvMetrics) -> Pending<'_> {
+    pub fn pending(self, metrics: &FlatkvMetrics) -> Pending<'_> {
         self.move_pending(metrics, 1);
         Pending { pairs: self, metrics }
     }
 
     /// Counts them in among the pending rows, or out with sign -1.
-    pub(crate) fn move_pending(&self, metrics: &FlatkvMetrics, sign: i64) {
+    pub fn move_pending(&self, metrics: &FlatkvMetrics, sign: i64) {
         for (db, gauge) in metrics.pending_writes.iter() {
             gauge.add(sign * self[db] as i64);
         }
@@ -63,7 +63,7 @@ impl Index<DataDb> for Pairs {
 }
 
 /// Rows that are applied; committed or given up once this is dropped.
-pub(crate) struct Pending<'a> {
+pub struct Pending<'a> {
     pairs: Pairs,
     metrics: &'a FlatkvMetrics,
 }
@@ -76,22 +76,22 @@ impl Drop for Pending<'_> {
 
 /// What each data DB has in a batch, and how long encoding that took.
 #[derive(Default)]
-pub(crate) struct BatchRows([(u64, Duration); DataDb::ALL.len()]);
+pub struct BatchRows([(u64, Duration); DataDb::ALL.len()]);
 
 impl BatchRows {
     /// Starts the clock for the rows that are encoded next.
-    pub(crate) fn encode(&mut self) -> Encoding<'_> {
+    pub fn encode(&mut self) -> Encoding<'_> {
         Encoding { rows: self, since: Instant::now() }
     }
 
     /// Writes the batch, and records for each data DB with rows in it: encoding them, and the write
     /// that all share.
-    pub(crate) fn write(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+    pub fn write(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
         self.write_by(metrics, || batch.write())
     }
 
     /// As [`BatchRows::write`], by [`Batch::write_apart`].
-    pub(crate) fn write_apart(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+    pub fn write_apart(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
         self.write_by(metrics, || batch.write_apart())
     }
 
@@ -114,14 +114,14 @@ impl BatchRows {
 }
 
 /// The clock over the encoding of rows.
-pub(crate) struct Encoding<'a> {
+pub struct Encoding<'a> {
     rows: &'a mut BatchRows,
     since: Instant,
 }
 
 impl Encoding<'_> {
     /// The time since the last call went into this many rows of a data DB.
-    pub(crate) fn done(&mut self, db: DataDb, rows: u64) {
+    pub fn done(&mut self, db: DataDb, rows: u64) {
         let now = Instant::now();
         let (count, time) = &mut self.rows.0[db as usize];
         *count += rows;
@@ -133,7 +133,7 @@ impl Encoding<'_> {
 /// Flushes all families together, and records how long each data DB's flush took: they end as one.
 ///
 /// Without `wait` this returns once everything is set apart, and a thread looks for the end.
-pub(crate) fn flush(db: &Arc<Db>, wait: bool, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+pub fn flush(db: &Arc<Db>, wait: bool, metrics: &FlatkvMetrics) -> Result<(), StateError> {
     let start = Instant::now();
     let flushed = db.flush(wait);
     if wait || flushed.is_err() {

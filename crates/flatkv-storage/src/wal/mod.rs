@@ -5,13 +5,13 @@ mod check;
 #[cfg(test)]
 mod faults;
 mod preallocation;
-pub(crate) mod record;
-pub(crate) mod salvage;
-pub(crate) mod scan;
+pub mod record;
+pub mod salvage;
+pub mod scan;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use check::LogFault;
+pub use check::LogFault;
 
 use crate::FlatKvError;
 use hearth_disk::{Disk, DiskFile, OpenMode};
@@ -31,7 +31,7 @@ use std::{
 const KEEP_SEGMENTS: usize = 3;
 
 /// The WAL, open for appending.
-pub(crate) struct Wal {
+pub struct Wal {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     segment_bytes: u64,
@@ -49,7 +49,7 @@ struct Open {
 }
 
 /// The segment being written, for the thread that syncs it.
-pub(crate) struct Tail {
+pub struct Tail {
     file: Arc<dyn DiskFile>,
     path: PathBuf,
     /// Whether a sync failed. Held during syncs: after one fails the system takes the bytes for
@@ -63,7 +63,7 @@ impl Tail {
     }
 
     /// Syncs the appended records to the disk. After one failure, every later call fails.
-    pub(crate) fn sync(&self) -> Result<(), FlatKvError> {
+    pub fn sync(&self) -> Result<(), FlatKvError> {
         let mut failed = self.failed.lock();
         let result =
             if *failed { Err(io::Error::other("an earlier sync failed")) } else { self.file.sync_data() };
@@ -74,7 +74,7 @@ impl Tail {
 
 impl Wal {
     /// Continues behind what a scan found, once it was cut.
-    pub(crate) fn resume(scan: WalScan, segment_bytes: u64) -> Result<Self, FlatKvError> {
+    pub fn resume(scan: WalScan, segment_bytes: u64) -> Result<Self, FlatKvError> {
         let End { disk, dir, segments, open, next } = scan.into_end();
         let open = match (segments.back(), open) {
             (Some((_, path)), Some((header, end))) => {
@@ -92,30 +92,30 @@ impl Wal {
     }
 
     /// A new WAL in an empty folder, whose first record has this number.
-    pub(crate) fn starting_at(disk: Arc<dyn Disk>, dir: &Path, segment_bytes: u64, next: u64) -> Self {
+    pub fn starting_at(disk: Arc<dyn Disk>, dir: &Path, segment_bytes: u64, next: u64) -> Self {
         let (dir, segments) = (dir.to_owned(), VecDeque::new());
         Self { disk, dir, segment_bytes, segments, open: None, next }
     }
 
     /// A WAL that is never written.
-    pub(crate) fn closed(disk: Arc<dyn Disk>, dir: &Path) -> Self {
+    pub fn closed(disk: Arc<dyn Disk>, dir: &Path) -> Self {
         Self::starting_at(disk, dir, 0, 1)
     }
 
     /// Number of the last record; 0 without any.
-    pub(crate) fn last(&self) -> u64 {
+    pub fn last(&self) -> u64 {
         self.next - 1
     }
 
     /// Appends a record; it is with the operating system when this returns. Returns its size in
     /// bytes.
-    pub(crate) fn append(&mut self, payload: &[u8]) -> Result<u64, FlatKvError> {
+    pub fn append(&mut self, payload: &[u8]) -> Result<u64, FlatKvError> {
         self.append_together(&[payload])
     }
 
     /// Appends records with one write, all or none; they are with the operating system when this
     /// returns. Returns their size in bytes.
-    pub(crate) fn append_together<P: AsRef<[u8]>>(&mut self, payloads: &[P]) -> Result<u64, FlatKvError> {
+    pub fn append_together<P: AsRef<[u8]>>(&mut self, payloads: &[P]) -> Result<u64, FlatKvError> {
         debug_assert!(payloads.iter().all(|payload| payload.as_ref().len() as u64 <= MAX_PAYLOAD_BYTES));
         if self.open.as_ref().is_none_or(|open| open.end >= self.segment_bytes) {
             self.start_segment()?;
@@ -175,7 +175,7 @@ impl Wal {
 
     /// Has zeros written behind the end of the log, in the background, where few are left: for
     /// appends each of which is synced before the next one.
-    pub(crate) fn preallocate(&mut self) {
+    pub fn preallocate(&mut self) {
         if let Some(open) = &mut self.open {
             open.ahead.extend(&open.tail, open.end, self.segment_bytes);
         }
@@ -200,7 +200,7 @@ impl Wal {
     ///
     /// # Errors
     /// Of the cut: the zeros may still be there then, and nothing may be appended without a sync.
-    pub(crate) fn cut_preallocation(&mut self) -> Result<(), FlatKvError> {
+    pub fn cut_preallocation(&mut self) -> Result<(), FlatKvError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         match open.ahead.clear(open.end) {
             true => open.tail.file.set_len(open.end).map_err(FlatKvError::io(&open.tail.path)),
@@ -209,18 +209,18 @@ impl Wal {
     }
 
     /// Brings everything that was appended to the disk.
-    pub(crate) fn sync(&self) -> Result<(), FlatKvError> {
+    pub fn sync(&self) -> Result<(), FlatKvError> {
         self.open.as_ref().map_or(Ok(()), |open| open.tail.sync())
     }
 
     /// The segment being written, so that it can be synced while appends continue. Earlier ones are
     /// synced already.
-    pub(crate) fn tail(&self) -> Option<Arc<Tail>> {
+    pub fn tail(&self) -> Option<Arc<Tail>> {
         self.open.as_ref().map(|open| open.tail.clone())
     }
 
     /// Deletes old segments whose records all lie at or below `flushed`.
-    pub(crate) fn prune(&mut self, flushed: u64) -> Result<(), FlatKvError> {
+    pub fn prune(&mut self, flushed: u64) -> Result<(), FlatKvError> {
         while self.segments.len() > KEEP_SEGMENTS && self.segments[1].0 <= flushed.saturating_add(1) {
             let path = &self.segments[0].1;
             self.disk.remove_file(path).map_err(FlatKvError::io(path))?;

@@ -57,11 +57,13 @@ mod on {
         let _ = REACHED.set(call);
     }
 
-    pub(crate) fn has(bug: InjectedBug) -> bool {
+    /// Whether a bug is injected.
+    pub fn has(bug: InjectedBug) -> bool {
         BUG.load(SeqCst) == number(Some(bug))
     }
 
-    pub(crate) fn failpoint(point: Failpoint) {
+    /// Calls the function of [`at_failpoints`].
+    pub fn failpoint(point: Failpoint) {
         if let Some(call) = REACHED.get() {
             call(point);
         }
@@ -71,12 +73,14 @@ mod on {
 #[cfg(feature = "failpoints")]
 pub use on::{at_failpoints, inject_bug};
 #[cfg(feature = "failpoints")]
-pub(crate) use on::{failpoint, has};
+pub use on::{failpoint, has};
 
+/// Whether a bug is injected: never.
 #[cfg(not(feature = "failpoints"))]
-pub(crate) const fn has(_: InjectedBug) -> bool {
+pub const fn has(_: InjectedBug) -> bool {
     false
 }
 
+/// No call at a failpoint.
 #[cfg(not(feature = "failpoints"))]
-pub(crate) const fn failpoint(_: Failpoint) {}
+pub const fn failpoint(_: Failpoint) {}

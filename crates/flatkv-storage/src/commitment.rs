@@ -23,7 +23,7 @@ const TERM_BYTES: usize = 80;
 
 /// The vectors of the data DBs with rows that are committed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lattice {
+pub struct Lattice {
     account: LtHash,
     storage: LtHash,
     legacy: LtHash,
@@ -31,10 +31,10 @@ pub(crate) struct Lattice {
 
 impl Lattice {
     /// The data DBs that have a vector.
-    pub(crate) const DBS: [DataDb; 3] = [DataDb::Account, DataDb::Storage, DataDb::Legacy];
+    pub const DBS: [DataDb; 3] = [DataDb::Account, DataDb::Storage, DataDb::Legacy];
 
     /// Takes the rows before a block out of the vectors and those after it in.
-    pub(crate) fn update(&mut self, rows: BlockRows<'_>) {
+    pub fn update(&mut self, rows: BlockRows<'_>) {
         let Self { account, storage, legacy } = self;
         let mut slots = || storage.apply(&slot_terms(rows));
         let mut accounts = || account.apply(&account_terms(rows));
@@ -48,7 +48,7 @@ impl Lattice {
     }
 
     /// Adds one row of a data DB: its value without the stamp.
-    pub(crate) fn add(&mut self, db: DataDb, element: &[u8], value: &[u8]) {
+    pub fn add(&mut self, db: DataDb, element: &[u8], value: &[u8]) {
         match db {
             DataDb::Account => self.account.add(element, value),
             DataDb::Storage => self.storage.add(element, value),
@@ -59,7 +59,7 @@ impl Lattice {
     }
 
     /// The vector of a data DB; `None` for one that has none.
-    pub(crate) fn of(&self, db: DataDb) -> Option<&LtHash> {
+    pub fn of(&self, db: DataDb) -> Option<&LtHash> {
         match db {
             DataDb::Account => Some(&self.account),
             DataDb::Storage => Some(&self.storage),
@@ -69,7 +69,7 @@ impl Lattice {
     }
 
     /// The vector over the rows of all data DBs.
-    pub(crate) fn total(&self) -> LtHash {
+    pub fn total(&self) -> LtHash {
         let mut total = self.account.clone();
         total.sum(&self.storage);
         total.sum(&self.legacy);
@@ -77,12 +77,12 @@ impl Lattice {
     }
 
     /// The commitment.
-    pub(crate) fn checksum(&self) -> B256 {
+    pub fn checksum(&self) -> B256 {
         self.total().checksum()
     }
 
     /// Puts the vectors that are not those of `before`; returns how many.
-    pub(crate) fn put(&self, batch: &mut Batch<'_>, before: Option<&Self>) -> u64 {
+    pub fn put(&self, batch: &mut Batch<'_>, before: Option<&Self>) -> u64 {
         let mut rows = 0;
         for db in Self::DBS {
             let (Some(vector), old) = (self.of(db), before.and_then(|before| before.of(db))) else {
@@ -98,7 +98,7 @@ impl Lattice {
 
     /// The vectors of a database. In one that was written before each data DB had its own, which
     /// holds their sum alone, they are made of its rows and put in its place.
-    pub(crate) fn open(db: &Db) -> Result<Self, StateError> {
+    pub fn open(db: &Db) -> Result<Self, StateError> {
         if let Some(kept) = Self::read(db)? {
             return Ok(kept);
         }
@@ -114,12 +114,12 @@ impl Lattice {
     }
 
     /// The vectors that a database holds; `None` where it holds none.
-    pub(crate) fn read(db: &Db) -> Result<Option<Self>, StateError> {
+    pub fn read(db: &Db) -> Result<Option<Self>, StateError> {
         Self::read_with(|key| Ok(db.get(Family::Metadata, key)?.map(|row| row.to_vec())))
     }
 
     /// As [`Self::read`], where `get` reads a row of [`Family::Metadata`].
-    pub(crate) fn read_with(
+    pub fn read_with(
         get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, StateError>,
     ) -> Result<Option<Self>, StateError> {
         let [account, storage, legacy] = Self::DBS.map(|of| -> Result<_, StateError> {
@@ -134,7 +134,7 @@ impl Lattice {
     }
 
     /// The vectors of a database's latest rows; `step` is called for each row.
-    pub(crate) fn of_rows<E: From<StateError>>(
+    pub fn of_rows<E: From<StateError>>(
         db: &Db,
         step: &mut impl FnMut() -> Result<(), E>,
     ) -> Result<Self, E> {
@@ -158,7 +158,7 @@ impl Lattice {
 }
 
 /// Rows that a block changes, at most.
-pub(crate) fn changed_rows(rows: BlockRows<'_>) -> usize {
+pub fn changed_rows(rows: BlockRows<'_>) -> usize {
     let accounts = &rows.changes.accounts;
     accounts.len() + accounts.iter().map(|change| change.storage.len()).sum::<usize>() + rows.legacy.len()
 }

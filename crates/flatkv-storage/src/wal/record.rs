@@ -17,13 +17,13 @@ use hearth_primitives::{Changeset, Height, StateError};
 const SEGMENT_MAGIC: &[u8; 8] = b"HEARTHWL";
 const SEGMENT_VERSION: u32 = 1;
 /// Bytes of a segment's header.
-pub(crate) const SEGMENT_HEADER_BYTES: usize = 32;
+pub const SEGMENT_HEADER_BYTES: usize = 32;
 
 const RECORD_MAGIC: &[u8; 4] = b"HWR1";
 /// Bytes of a record before its payload.
-pub(crate) const RECORD_HEADER_BYTES: usize = 20;
+pub const RECORD_HEADER_BYTES: usize = 20;
 /// Largest payload of a record, in bytes.
-pub(crate) const MAX_PAYLOAD_BYTES: u64 = 1 << 30;
+pub const MAX_PAYLOAD_BYTES: u64 = 1 << 30;
 
 /// Kinds of records. Those of format 1 have neither the oldest height nor rows of the data DB
 /// `legacy`.
@@ -34,26 +34,29 @@ const UNWIND: u8 = 4;
 
 /// What a record says, without the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RecordHead {
+pub struct RecordHead {
     /// Whether the head was taken back to `head` instead of advanced to it.
-    pub(crate) unwind: bool,
+    pub unwind: bool,
     /// The head after the record.
-    pub(crate) head: Head,
+    pub head: Head,
     /// Parent of the block; zero for an unwind.
-    pub(crate) parent: B256,
+    pub parent: B256,
     /// End positions of the joined tables.
-    pub(crate) positions: Vec<u64>,
+    pub positions: Vec<u64>,
     /// Oldest height that has state from this record on; 0 in a record of format 1, which does not
     /// say.
-    pub(crate) oldest: Height,
+    pub oldest: Height,
 }
 
 /// The rows of a commit.
 #[derive(Debug)]
-pub(crate) struct RecordBody {
-    pub(crate) changes: Changeset,
-    pub(crate) legacy: Vec<RowChange>,
-    pub(crate) index: Vec<RowChange>,
+pub struct RecordBody {
+    /// Accounts, slots and code.
+    pub changes: Changeset,
+    /// Rows of the data DB `legacy`.
+    pub legacy: Vec<RowChange>,
+    /// Rows of the canonical index.
+    pub index: Vec<RowChange>,
 }
 
 impl RecordHead {
@@ -69,14 +72,14 @@ impl RecordHead {
     }
 
     /// Payload of an unwind.
-    pub(crate) fn unwind_payload(&self) -> Vec<u8> {
+    pub fn unwind_payload(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
         self.put(&mut out);
         out
     }
 
     /// Payload of a commit with the rows of [`commit_body`].
-    pub(crate) fn commit_payload(&self, body: &[u8]) -> Vec<u8> {
+    pub fn commit_payload(&self, body: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(256 + body.len());
         self.put(&mut out);
         out.extend_from_slice(body);
@@ -101,13 +104,13 @@ impl RecordHead {
     }
 
     /// Reads the start of a payload.
-    pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
+    pub fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
         Ok(Self::read(&mut Reader::new(payload, "WAL"))?.0)
     }
 }
 
 /// The rows of a commit as its payload has them. `changes` are those of `rows`.
-pub(crate) fn commit_body(changes: &EncodedChanges, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
+pub fn commit_body(changes: &EncodedChanges, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + changes.bytes().len());
     out.extend_from_slice(changes.bytes());
     put_codes(&mut out, &rows.changes.codes);
@@ -118,12 +121,12 @@ pub(crate) fn commit_body(changes: &EncodedChanges, rows: BlockRows<'_>, index: 
 
 impl RecordBody {
     /// Its rows.
-    pub(crate) fn rows(&self) -> BlockRows<'_> {
+    pub fn rows(&self) -> BlockRows<'_> {
         BlockRows { changes: &self.changes, legacy: &self.legacy }
     }
 
     /// Reads a commit's rows out of its payload.
-    pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
+    pub fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
         let mut reader = Reader::new(payload, "WAL");
         let (_, old) = RecordHead::read(&mut reader)?;
         let changes = Changeset { accounts: reader.changes()?, codes: reader.codes()? };
@@ -136,15 +139,16 @@ impl RecordBody {
 
 /// Header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SegmentHeader {
+pub struct SegmentHeader {
     /// Number of the first record.
-    pub(crate) first: u64,
+    pub first: u64,
     /// Goes into the CRC of each record.
-    pub(crate) salt: u64,
+    pub salt: u64,
 }
 
 impl SegmentHeader {
-    pub(crate) fn to_bytes(self) -> [u8; SEGMENT_HEADER_BYTES] {
+    /// The header as bytes.
+    pub fn to_bytes(self) -> [u8; SEGMENT_HEADER_BYTES] {
         let mut out = [0; SEGMENT_HEADER_BYTES];
         out[..8].copy_from_slice(SEGMENT_MAGIC);
         out[8..12].copy_from_slice(&SEGMENT_VERSION.to_le_bytes());
@@ -156,7 +160,7 @@ impl SegmentHeader {
     }
 
     /// Reads a header; `None` where it is short, damaged or of another version.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; SEGMENT_HEADER_BYTES] = bytes.first_chunk()?;
         let header = Self { first: u64_at(bytes, 12)?, salt: u64_at(bytes, 20)? };
         (header.to_bytes() == *bytes).then_some(header)
@@ -164,7 +168,7 @@ impl SegmentHeader {
 }
 
 /// Appends a whole record: header and payload.
-pub(crate) fn put_frame(out: &mut Vec<u8>, salt: u64, number: u64, payload: &[u8]) {
+pub fn put_frame(out: &mut Vec<u8>, salt: u64, number: u64, payload: &[u8]) {
     out.extend_from_slice(RECORD_MAGIC);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&number.to_le_bytes());
@@ -174,7 +178,7 @@ pub(crate) fn put_frame(out: &mut Vec<u8>, salt: u64, number: u64, payload: &[u8
 
 /// The record at the start of `bytes`: its number and payload; `None` where no whole, sound record
 /// stands there.
-pub(crate) fn parse(salt: u64, bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub fn parse(salt: u64, bytes: &[u8]) -> Option<(u64, &[u8])> {
     if !bytes.starts_with(RECORD_MAGIC) {
         return None;
     }
@@ -187,7 +191,7 @@ pub(crate) fn parse(salt: u64, bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Whether a sound record with number `from` or higher stands anywhere in `bytes`.
-pub(crate) fn any_record(salt: u64, bytes: &[u8], from: u64) -> bool {
+pub fn any_record(salt: u64, bytes: &[u8], from: u64) -> bool {
     let magic = RECORD_MAGIC.as_slice();
     (0..bytes.len().saturating_sub(RECORD_HEADER_BYTES))
         .filter(|at| bytes[*at..].starts_with(magic))

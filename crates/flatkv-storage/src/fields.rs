@@ -9,17 +9,17 @@ const CHECKSUM: &str = "crc32";
 
 /// Fields of a small file, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fields(Vec<(String, String)>);
+pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
     /// Adds a field, whose value must have no line break.
-    pub(crate) fn put(&mut self, name: &str, value: impl Display) -> &mut Self {
+    pub fn put(&mut self, name: &str, value: impl Display) -> &mut Self {
         self.0.push((name.to_owned(), value.to_string()));
         self
     }
 
     /// Adds a list of numbers.
-    pub(crate) fn put_numbers(&mut self, name: &str, numbers: &[u64]) -> &mut Self {
+    pub fn put_numbers(&mut self, name: &str, numbers: &[u64]) -> &mut Self {
         let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
         self.put(name, numbers.join(","))
     }
@@ -42,7 +42,7 @@ impl Fields {
     }
 
     /// Writes the file so that it is there whole or not at all, and durable.
-    pub(crate) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), FlatKvError> {
+    pub fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), FlatKvError> {
         write_whole(disk, path, self.to_text().as_bytes())
     }
 
@@ -50,7 +50,7 @@ impl Fields {
     ///
     /// # Errors
     /// [`FlatKvError::BadFile`] where the checksum is wrong.
-    pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, FlatKvError> {
+    pub fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, FlatKvError> {
         let bytes = match disk.read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -61,23 +61,23 @@ impl Fields {
     }
 
     /// The value of a field.
-    pub(crate) fn text(&self, path: &Path, name: &str) -> Result<&str, FlatKvError> {
+    pub fn text(&self, path: &Path, name: &str) -> Result<&str, FlatKvError> {
         let found = self.0.iter().find(|(field, _)| field == name);
         found.map(|(_, value)| value.as_str()).ok_or_else(|| bad(path, &format!("{name} is missing")))
     }
 
     /// The value of a field that reads as something.
-    pub(crate) fn get<T: FromStr>(&self, path: &Path, name: &str) -> Result<T, FlatKvError> {
+    pub fn get<T: FromStr>(&self, path: &Path, name: &str) -> Result<T, FlatKvError> {
         self.text(path, name)?.parse().map_err(|_| bad(path, &format!("{name} does not read")))
     }
 
     /// A hash.
-    pub(crate) fn hash(&self, path: &Path, name: &str) -> Result<B256, FlatKvError> {
+    pub fn hash(&self, path: &Path, name: &str) -> Result<B256, FlatKvError> {
         self.get(path, name)
     }
 
     /// A list of numbers.
-    pub(crate) fn numbers(&self, path: &Path, name: &str) -> Result<Vec<u64>, FlatKvError> {
+    pub fn numbers(&self, path: &Path, name: &str) -> Result<Vec<u64>, FlatKvError> {
         let text = self.text(path, name)?;
         let numbers = text.split(',').filter(|number| !number.is_empty()).map(str::parse);
         numbers.collect::<Result<_, _>>().map_err(|_| bad(path, &format!("{name} does not read")))

@@ -20,20 +20,20 @@ const EARLY_FLUSH_BATCH_BYTES: u64 = 4 << 20;
 
 /// What each holder of memory may take, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shares {
+pub struct Shares {
     /// RocksDB's block cache, which also counts memtables, indexes and filters.
-    pub(crate) cache: usize,
+    pub cache: usize,
     /// Code by hash.
-    pub(crate) codes: usize,
+    pub codes: usize,
     /// The trie between two commits.
-    pub(crate) trie: usize,
+    pub trie: usize,
     /// Bytes of batches after which a flush starts.
-    pub(crate) flush_batch: u64,
+    pub flush_batch: u64,
 }
 
 impl Shares {
     /// The shares of a budget in bytes.
-    pub(crate) fn of(budget: usize) -> Self {
+    pub fn of(budget: usize) -> Self {
         let (codes, trie) = (budget / CODE_PART, budget / TRIE_PART);
         let flush_batch = MAX_FLUSH_BATCH_BYTES.min((budget / FLUSH_PART) as u64);
         let engine = ENGINE_BYTES.min(budget / ENGINE_PART);
@@ -41,7 +41,7 @@ impl Shares {
     }
 
     /// Returns the same budget with small memtables.
-    pub(crate) fn flushing_early(self) -> Self {
+    pub fn flushing_early(self) -> Self {
         Self { flush_batch: self.flush_batch.min(EARLY_FLUSH_BATCH_BYTES), ..self }
     }
 }

@@ -24,7 +24,7 @@ type HalfBatch<'h> = Box<dyn FnOnce() -> Result<(), StateError> + Send + 'h>;
 
 /// Many changes that become durable together; visible together too, but for those of
 /// [`Batch::in_halves`].
-pub(crate) struct Batch<'a> {
+pub struct Batch<'a> {
     db: &'a Db,
     families: Vec<Arc<BoundColumnFamily<'a>>>,
     batch: WriteBatch,
@@ -33,31 +33,31 @@ pub(crate) struct Batch<'a> {
 }
 
 /// The changes of a [`Batch`] without the store that they are for.
-pub(crate) struct EncodedBatch {
+pub struct EncodedBatch {
     batch: WriteBatch,
     past: Option<WriteBatch>,
 }
 
 impl EncodedBatch {
     /// Bytes of keys and values.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.batch.size_in_bytes() + self.past.as_ref().map_or(0, WriteBatch::size_in_bytes)
     }
 }
 
 impl<'a> Batch<'a> {
     /// An empty batch; `families` in the order of [`Family::ALL`].
-    pub(crate) fn new(db: &'a Db, families: Vec<Arc<BoundColumnFamily<'a>>>) -> Self {
+    pub fn new(db: &'a Db, families: Vec<Arc<BoundColumnFamily<'a>>>) -> Self {
         Self { db, families, batch: WriteBatch::default(), past: None }
     }
 
     /// The changes, to be written later with [`Batch::of`].
-    pub(crate) fn detach(self) -> EncodedBatch {
+    pub fn detach(self) -> EncodedBatch {
         EncodedBatch { batch: self.batch, past: self.past }
     }
 
     /// These changes over an empty batch of their store.
-    pub(crate) fn of(self, encoded: EncodedBatch) -> Self {
+    pub fn of(self, encoded: EncodedBatch) -> Self {
         Self { batch: encoded.batch, past: encoded.past, ..self }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Batch<'a> {
     /// RocksDB failed in between, trie and index are refused from then on. No flush may begin in
     /// between: the writer must be locked, the batch far smaller than a memtable, and RocksDB not
     /// about to come round from a failure.
-    pub(crate) fn in_halves(self, bytes: usize) -> Self {
+    pub fn in_halves(self, bytes: usize) -> Self {
         let half = || WriteBatch::with_capacity_bytes(bytes / 2);
         Self { batch: half(), past: Some(half()), ..self }
     }
@@ -85,18 +85,20 @@ impl<'a> Batch<'a> {
         (&self.families[family as usize], half)
     }
 
-    pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
+    /// Puts a row.
+    pub fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
         let (handle, half) = self.part(family);
         half.put_cf(handle, key, value);
     }
 
-    pub(crate) fn delete(&mut self, family: Family, key: &[u8]) {
+    /// Deletes a row.
+    pub fn delete(&mut self, family: Family, key: &[u8]) {
         let (handle, half) = self.part(family);
         half.delete_cf(handle, key);
     }
 
     /// Puts a row, or deletes it where there is no value.
-    pub(crate) fn set(&mut self, family: Family, key: &[u8], value: Option<&[u8]>) {
+    pub fn set(&mut self, family: Family, key: &[u8], value: Option<&[u8]>) {
         match value {
             Some(value) => self.put(family, key, value),
             None => self.delete(family, key),
@@ -104,17 +106,18 @@ impl<'a> Batch<'a> {
     }
 
     /// Bytes of keys and values so far.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let past = self.past.as_ref().map_or(0, WriteBatch::size_in_bytes);
         (self.batch.size_in_bytes() + past) as u64
     }
 
-    pub(crate) fn write(self) -> Result<(), StateError> {
+    /// Writes the batch: its halves at the same time where it has two.
+    pub fn write(self) -> Result<(), StateError> {
         self.write_by(|latest, past| rayon::join(latest, past))
     }
 
     /// As [`Batch::write`], without a thread of rayon's pool: all of them may wait for this batch.
-    pub(crate) fn write_apart(self) -> Result<(), StateError> {
+    pub fn write_apart(self) -> Result<(), StateError> {
         self.write_by(|latest, past| {
             let past = Mutex::new(Some(past));
             let write_past = || past.lock().take().map_or(Ok(()), |write| write());

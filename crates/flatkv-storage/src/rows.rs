@@ -22,24 +22,24 @@ use alloy_primitives::{Address, B256, U256};
 use hearth_primitives::{Account, AccountChange, Changeset, Height, StateError};
 
 /// Names of the metadata rows.
-pub(crate) mod meta {
+pub mod meta {
     use hearth_metrics::DataDb;
 
     /// Format of the store, 4 bytes.
-    pub(crate) const FORMAT: &[u8] = b"format";
+    pub const FORMAT: &[u8] = b"format";
     /// The commitment's name.
-    pub(crate) const COMMITMENT: &[u8] = b"commitment";
+    pub const COMMITMENT: &[u8] = b"commitment";
     /// Height, hash and commitment of the head.
-    pub(crate) const HEAD: &[u8] = b"head";
+    pub const HEAD: &[u8] = b"head";
     /// Oldest height with history.
-    pub(crate) const OLDEST: &[u8] = b"oldest";
+    pub const OLDEST: &[u8] = b"oldest";
     /// Height at and below which rows were pruned.
-    pub(crate) const PRUNED: &[u8] = b"pruned";
+    pub const PRUNED: &[u8] = b"pruned";
     /// The lattice vector of all data DBs, which older versions wrote in place of [`lattice`].
-    pub(crate) const LATTICE: &[u8] = b"lattice";
+    pub const LATTICE: &[u8] = b"lattice";
 
     /// The lattice vector of a data DB.
-    pub(crate) fn lattice(db: DataDb) -> &'static [u8] {
+    pub fn lattice(db: DataDb) -> &'static [u8] {
         match db {
             DataDb::Account => b"lattice-account",
             DataDb::Code => b"lattice-code",
@@ -50,21 +50,21 @@ pub(crate) mod meta {
     }
 
     /// Last WAL record that is known to be on disk.
-    pub(crate) const SYNCED: &[u8] = b"synced";
+    pub const SYNCED: &[u8] = b"synced";
     /// End positions of the joined tables in that record, 8 bytes each.
-    pub(crate) const POSITIONS: &[u8] = b"positions";
+    pub const POSITIONS: &[u8] = b"positions";
 }
 
 /// First byte of the history keys of its rows.
-pub(crate) const ACCOUNT: u8 = b'a';
+pub const ACCOUNT: u8 = b'a';
 /// First byte of the history keys of its rows.
-pub(crate) const STORAGE: u8 = b's';
+pub const STORAGE: u8 = b's';
 /// First byte of the history keys of its rows.
-pub(crate) const LEGACY: u8 = b'l';
+pub const LEGACY: u8 = b'l';
 const HEIGHT_BYTES: usize = 8;
 
 /// Key of a latest storage row.
-pub(crate) fn slot_key(address: &Address, slot: &U256) -> [u8; 52] {
+pub fn slot_key(address: &Address, slot: &U256) -> [u8; 52] {
     let mut key = [0; 52];
     key[..20].copy_from_slice(address.as_slice());
     key[20..].copy_from_slice(&slot.to_be_bytes::<32>());
@@ -72,7 +72,7 @@ pub(crate) fn slot_key(address: &Address, slot: &U256) -> [u8; 52] {
 }
 
 /// What every history row of an account begins with.
-pub(crate) fn account_history(address: &Address) -> Vec<u8> {
+pub fn account_history(address: &Address) -> Vec<u8> {
     let mut key = Vec::with_capacity(29);
     key.push(ACCOUNT);
     key.extend_from_slice(address.as_slice());
@@ -80,34 +80,34 @@ pub(crate) fn account_history(address: &Address) -> Vec<u8> {
 }
 
 /// What every history row of a slot begins with.
-pub(crate) fn slot_history(address: &Address, slot: &U256) -> Vec<u8> {
+pub fn slot_history(address: &Address, slot: &U256) -> Vec<u8> {
     slot_history_of(&slot_key(address, slot))
 }
 
 /// What every history row of the slot with this key begins with.
-pub(crate) fn slot_history_of(key: &[u8; 52]) -> Vec<u8> {
+pub fn slot_history_of(key: &[u8; 52]) -> Vec<u8> {
     [&[STORAGE], key.as_slice()].concat()
 }
 
 /// What every history row of any slot of an account begins with.
-pub(crate) fn storage_history(address: &Address) -> Vec<u8> {
+pub fn storage_history(address: &Address) -> Vec<u8> {
     [&[STORAGE], address.as_slice()].concat()
 }
 
 /// Prefix of all history rows of one row of the data DB `legacy`. It starts with the length of the
 /// key, so that the history rows of other keys are never between them.
-pub(crate) fn legacy_history(key: &[u8]) -> Vec<u8> {
+pub fn legacy_history(key: &[u8]) -> Vec<u8> {
     [&[LEGACY], (key.len() as u32).to_be_bytes().as_slice(), key].concat()
 }
 
 /// Completes a history key: newer rows sort first.
-pub(crate) fn at_height(mut prefix: Vec<u8>, height: Height) -> Vec<u8> {
+pub fn at_height(mut prefix: Vec<u8>, height: Height) -> Vec<u8> {
     prefix.extend_from_slice(&(!height).to_be_bytes());
     prefix
 }
 
 /// History key of an account from a height on.
-pub(crate) fn account_history_at(address: &Address, height: Height) -> [u8; 29] {
+pub fn account_history_at(address: &Address, height: Height) -> [u8; 29] {
     let mut key = [ACCOUNT; 29];
     key[1..21].copy_from_slice(address.as_slice());
     key[21..].copy_from_slice(&(!height).to_be_bytes());
@@ -115,7 +115,7 @@ pub(crate) fn account_history_at(address: &Address, height: Height) -> [u8; 29] 
 }
 
 /// History key of a slot from a height on.
-pub(crate) fn slot_history_at(address: &Address, slot: &U256, height: Height) -> [u8; 61] {
+pub fn slot_history_at(address: &Address, slot: &U256, height: Height) -> [u8; 61] {
     let mut key = [STORAGE; 61];
     key[1..53].copy_from_slice(&slot_key(address, slot));
     key[53..].copy_from_slice(&(!height).to_be_bytes());
@@ -123,42 +123,42 @@ pub(crate) fn slot_history_at(address: &Address, slot: &U256, height: Height) ->
 }
 
 /// The part of a history key before the height, which is what its filters are made of.
-pub(crate) fn history_prefix(key: &[u8]) -> &[u8] {
+pub fn history_prefix(key: &[u8]) -> &[u8] {
     &key[..key.len().saturating_sub(HEIGHT_BYTES)]
 }
 
 /// Height of a history key.
-pub(crate) fn history_height(key: &[u8]) -> Result<Height, StateError> {
+pub fn history_height(key: &[u8]) -> Result<Height, StateError> {
     let (_, height) = key.split_last_chunk::<HEIGHT_BYTES>().ok_or_else(|| corrupt("history"))?;
     Ok(!u64::from_be_bytes(*height))
 }
 
 /// Slot of a history key of storage.
-pub(crate) fn history_slot(key: &[u8]) -> Result<U256, StateError> {
+pub fn history_slot(key: &[u8]) -> Result<U256, StateError> {
     let slot = key.get(21..53).ok_or_else(|| corrupt("history"))?;
     Ok(U256::from_be_slice(slot))
 }
 
 /// Height stamp of a latest row and its value.
-pub(crate) fn split_stamp(row: &[u8]) -> Result<(Height, &[u8]), StateError> {
+pub fn split_stamp(row: &[u8]) -> Result<(Height, &[u8]), StateError> {
     let (stamp, value) = row.split_first_chunk::<HEIGHT_BYTES>().ok_or_else(|| corrupt("state"))?;
     Ok((Height::from_be_bytes(*stamp), value))
 }
 
 /// A latest row: stamp and value.
-pub(crate) fn stamped(height: Height, value: &[u8]) -> Vec<u8> {
+pub fn stamped(height: Height, value: &[u8]) -> Vec<u8> {
     [height.to_be_bytes().as_slice(), value].concat()
 }
 
 /// Value of an account row; never empty.
-pub(crate) fn account_value(account: &Account) -> Vec<u8> {
+pub fn account_value(account: &Account) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     put_account(&mut out, account);
     out
 }
 
 /// Reads the value of an account row.
-pub(crate) fn read_account(value: &[u8]) -> Result<Account, StateError> {
+pub fn read_account(value: &[u8]) -> Result<Account, StateError> {
     let mut reader = Reader::new(value, "account");
     let account = reader.account()?;
     reader.end()?;
@@ -166,23 +166,23 @@ pub(crate) fn read_account(value: &[u8]) -> Result<Account, StateError> {
 }
 
 /// Value of a storage row; empty for zero, which is no row.
-pub(crate) fn slot_value(value: &U256) -> Vec<u8> {
+pub fn slot_value(value: &U256) -> Vec<u8> {
     value.to_be_bytes_trimmed_vec()
 }
 
 /// Reads the value of a storage row.
-pub(crate) fn read_slot(value: &[u8]) -> Result<U256, StateError> {
+pub fn read_slot(value: &[u8]) -> Result<U256, StateError> {
     U256::try_from_be_slice(value).ok_or_else(|| corrupt("storage"))
 }
 
 /// Value of the head row.
-pub(crate) fn head_value(head: &Head) -> Vec<u8> {
+pub fn head_value(head: &Head) -> Vec<u8> {
     let Head { height, hash, commitment } = head;
     [height.to_be_bytes().as_slice(), hash.as_slice(), commitment.as_slice()].concat()
 }
 
 /// Reads the head row.
-pub(crate) fn read_head(value: &[u8]) -> Result<Head, StateError> {
+pub fn read_head(value: &[u8]) -> Result<Head, StateError> {
     let mut reader = Reader::new(value, "head");
     let head = Head { height: reader.u64_be()?, hash: reader.b256()?, commitment: reader.b256()? };
     reader.end()?;
@@ -190,45 +190,49 @@ pub(crate) fn read_head(value: &[u8]) -> Result<Head, StateError> {
 }
 
 /// What the changes family keeps of a block: enough to unwind it.
-pub(crate) struct BlockChanges {
+pub struct BlockChanges {
     /// Hash of the block.
-    pub(crate) hash: B256,
+    pub hash: B256,
     /// Commitment after the block.
-    pub(crate) commitment: B256,
+    pub commitment: B256,
     /// Its changes; empty for the first block of the store, which cannot be unwound.
-    pub(crate) accounts: Vec<AccountChange>,
+    pub accounts: Vec<AccountChange>,
     /// Index rows it wrote, with the values before.
-    pub(crate) index: Vec<RowChange>,
+    pub index: Vec<RowChange>,
     /// Rows of the data DB `legacy` that it changed, with both values.
-    pub(crate) legacy: Vec<RowChange>,
+    pub legacy: Vec<RowChange>,
 }
 
 /// What a block changes in the data DBs.
 #[derive(Clone, Copy)]
-pub(crate) struct BlockRows<'a> {
-    pub(crate) changes: &'a Changeset,
-    pub(crate) legacy: &'a [RowChange],
+pub struct BlockRows<'a> {
+    /// Accounts, slots and code.
+    pub changes: &'a Changeset,
+    /// Rows of the data DB `legacy`.
+    pub legacy: &'a [RowChange],
 }
 
 /// A block's changed accounts and slots as both its WAL record and its row of the changes family
 /// hold them.
-pub(crate) struct EncodedChanges(Vec<u8>);
+pub struct EncodedChanges(Vec<u8>);
 
 impl EncodedChanges {
-    pub(crate) fn of(changes: &Changeset) -> Self {
+    /// Encodes a changeset.
+    pub fn of(changes: &Changeset) -> Self {
         let slots: usize = changes.accounts.iter().map(|change| change.storage.len()).sum();
         let mut out = Vec::with_capacity(16 + changes.accounts.len() * 80 + slots * 64);
         put_changes(&mut out, changes);
         Self(out)
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// The encoded bytes.
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
 /// Value of a row of the changes family.
-pub(crate) fn changes_value(
+pub fn changes_value(
     head: &Head,
     changes: &EncodedChanges,
     index: &[RowChange],
@@ -247,7 +251,7 @@ pub(crate) fn changes_value(
 }
 
 /// Reads a row of the changes family.
-pub(crate) fn read_changes(value: &[u8]) -> Result<BlockChanges, StateError> {
+pub fn read_changes(value: &[u8]) -> Result<BlockChanges, StateError> {
     let mut reader = Reader::new(value, "changes");
     let mut row = BlockChanges {
         hash: reader.b256()?,
@@ -264,7 +268,7 @@ pub(crate) fn read_changes(value: &[u8]) -> Result<BlockChanges, StateError> {
 }
 
 /// Reads the changed accounts of a row of the changes family, and nothing else of it.
-pub(crate) fn read_changed_accounts(value: &[u8]) -> Result<Vec<AccountChange>, StateError> {
+pub fn read_changed_accounts(value: &[u8]) -> Result<Vec<AccountChange>, StateError> {
     let mut reader = Reader::new(value, "changes");
     reader.b256()?;
     reader.b256()?;

@@ -9,12 +9,15 @@ use std::ops::Deref;
 
 /// A change of a row of the index or of the data DB `legacy`: key, value before, value after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RowChange {
-    pub(crate) write: RowWrite,
-    pub(crate) old: Option<Vec<u8>>,
+pub struct RowChange {
+    /// The row as written.
+    pub write: RowWrite,
+    /// Its value before; `None` where it was absent.
+    pub old: Option<Vec<u8>>,
 }
 
-pub(crate) fn put_uvarint(out: &mut Vec<u8>, mut value: u64) {
+/// Appends a number as LEB128.
+pub fn put_uvarint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -22,18 +25,19 @@ pub(crate) fn put_uvarint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+/// Appends bytes with their length in front.
+pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_uvarint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// A number's big-endian bytes without leading zeros.
-pub(crate) fn trimmed(value: &U256) -> Trimmed {
+pub fn trimmed(value: &U256) -> Trimmed {
     Trimmed { bytes: value.to_be_bytes(), start: value.leading_zeros() / 8 }
 }
 
 /// The result of [`trimmed`], without an allocation.
-pub(crate) struct Trimmed {
+pub struct Trimmed {
     bytes: [u8; 32],
     start: usize,
 }
@@ -47,13 +51,14 @@ impl Deref for Trimmed {
 }
 
 /// A length byte and the number, big-endian, without leading zeros.
-pub(crate) fn put_u256(out: &mut Vec<u8>, value: &U256) {
+pub fn put_u256(out: &mut Vec<u8>, value: &U256) {
     let trimmed = trimmed(value);
     out.push(trimmed.len() as u8);
     out.extend_from_slice(&trimmed);
 }
 
-pub(crate) fn put_optional(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+/// Appends bytes that may be absent.
+pub fn put_optional(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
     out.push(bytes.is_some().into());
     if let Some(bytes) = bytes {
         put_bytes(out, bytes);
@@ -61,7 +66,7 @@ pub(crate) fn put_optional(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
 }
 
 /// Nonce, balance, and whether a code hash follows.
-pub(crate) fn put_account(out: &mut Vec<u8>, account: &Account) {
+pub fn put_account(out: &mut Vec<u8>, account: &Account) {
     put_uvarint(out, account.nonce);
     put_u256(out, &account.balance);
     out.push(account.has_code().into());
@@ -76,7 +81,7 @@ const WIPED: u8 = 4;
 const SAME: u8 = 8;
 
 /// The accounts and slots of a changeset, old and new values.
-pub(crate) fn put_changes(out: &mut Vec<u8>, changes: &Changeset) {
+pub fn put_changes(out: &mut Vec<u8>, changes: &Changeset) {
     put_uvarint(out, changes.accounts.len() as u64);
     for change in &changes.accounts {
         out.extend_from_slice(change.address.as_slice());
@@ -100,7 +105,8 @@ pub(crate) fn put_changes(out: &mut Vec<u8>, changes: &Changeset) {
     }
 }
 
-pub(crate) fn put_codes(out: &mut Vec<u8>, codes: &[(B256, Bytes)]) {
+/// Appends code by its hash, in order.
+pub fn put_codes(out: &mut Vec<u8>, codes: &[(B256, Bytes)]) {
     put_uvarint(out, codes.len() as u64);
     for (hash, code) in codes {
         out.extend_from_slice(hash.as_slice());
@@ -110,7 +116,7 @@ pub(crate) fn put_codes(out: &mut Vec<u8>, codes: &[(B256, Bytes)]) {
 
 /// Rows of the index or of `legacy` with the value before; with the value after too where `new` is
 /// set.
-pub(crate) fn put_rows(out: &mut Vec<u8>, index: &[RowChange], new: bool) {
+pub fn put_rows(out: &mut Vec<u8>, index: &[RowChange], new: bool) {
     put_uvarint(out, index.len() as u64);
     for row in index {
         put_bytes(out, &row.write.key);
@@ -122,51 +128,57 @@ pub(crate) fn put_rows(out: &mut Vec<u8>, index: &[RowChange], new: bool) {
 }
 
 /// Reads what the functions above wrote.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     left: &'a [u8],
     what: &'static str,
 }
 
 impl<'a> Reader<'a> {
     /// A reader whose errors name `what`.
-    pub(crate) fn new(bytes: &'a [u8], what: &'static str) -> Self {
+    pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
         Self { left: bytes, what }
     }
 
-    pub(crate) fn bad(&self) -> StateError {
+    /// The error of bytes that do not decode.
+    pub fn bad(&self) -> StateError {
         corrupt(self.what)
     }
 
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], StateError> {
+    /// The next `len` bytes.
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], StateError> {
         let (head, tail) = self.left.split_at_checked(len).ok_or_else(|| self.bad())?;
         self.left = tail;
         Ok(head)
     }
 
-    pub(crate) fn byte(&mut self) -> Result<u8, StateError> {
+    /// The next byte.
+    pub fn byte(&mut self) -> Result<u8, StateError> {
         Ok(self.take(1)?[0])
     }
 
     /// Whether everything was read.
-    pub(crate) fn is_at_end(&self) -> bool {
+    pub fn is_at_end(&self) -> bool {
         self.left.is_empty()
     }
 
     /// Everything that was not read yet.
-    pub(crate) fn rest(&mut self) -> &'a [u8] {
+    pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.left)
     }
 
-    pub(crate) fn end(&self) -> Result<(), StateError> {
+    /// An error unless everything was read.
+    pub fn end(&self) -> Result<(), StateError> {
         if self.left.is_empty() { Ok(()) } else { Err(self.bad()) }
     }
 
-    pub(crate) fn u64_be(&mut self) -> Result<u64, StateError> {
+    /// Eight bytes, big endian.
+    pub fn u64_be(&mut self) -> Result<u64, StateError> {
         let bytes = self.take(8)?.try_into().map_err(|_| self.bad())?;
         Ok(u64::from_be_bytes(bytes))
     }
 
-    pub(crate) fn uvarint(&mut self) -> Result<u64, StateError> {
+    /// A number in LEB128.
+    pub fn uvarint(&mut self) -> Result<u64, StateError> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -183,31 +195,36 @@ impl<'a> Reader<'a> {
     }
 
     /// A count of things that take at least one byte each.
-    pub(crate) fn count(&mut self) -> Result<usize, StateError> {
+    pub fn count(&mut self) -> Result<usize, StateError> {
         let count = self.uvarint()?;
         usize::try_from(count).ok().filter(|count| *count <= self.left.len()).ok_or_else(|| self.bad())
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], StateError> {
+    /// Bytes with their length in front.
+    pub fn bytes(&mut self) -> Result<&'a [u8], StateError> {
         let len = self.count()?;
         self.take(len)
     }
 
-    pub(crate) fn b256(&mut self) -> Result<B256, StateError> {
+    /// A hash.
+    pub fn b256(&mut self) -> Result<B256, StateError> {
         Ok(B256::from_slice(self.take(32)?))
     }
 
-    pub(crate) fn address(&mut self) -> Result<Address, StateError> {
+    /// An address.
+    pub fn address(&mut self) -> Result<Address, StateError> {
         Ok(Address::from_slice(self.take(20)?))
     }
 
-    pub(crate) fn u256(&mut self) -> Result<U256, StateError> {
+    /// A number of at most 32 bytes, without leading zeros.
+    pub fn u256(&mut self) -> Result<U256, StateError> {
         let len = usize::from(self.byte()?);
         let bytes = self.take(len)?;
         U256::try_from_be_slice(bytes).ok_or_else(|| self.bad())
     }
 
-    pub(crate) fn optional(&mut self) -> Result<Option<Vec<u8>>, StateError> {
+    /// Bytes that may be absent.
+    pub fn optional(&mut self) -> Result<Option<Vec<u8>>, StateError> {
         Ok(match self.byte()? {
             0 => None,
             1 => Some(self.bytes()?.to_vec()),
@@ -215,7 +232,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(crate) fn account(&mut self) -> Result<Account, StateError> {
+    /// An account.
+    pub fn account(&mut self) -> Result<Account, StateError> {
         let (nonce, balance) = (self.uvarint()?, self.u256()?);
         Ok(match self.byte()? {
             0 => Account { nonce, balance, ..Account::default() },
@@ -224,7 +242,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(crate) fn changes(&mut self) -> Result<Vec<AccountChange>, StateError> {
+    /// The changed accounts of a changeset.
+    pub fn changes(&mut self) -> Result<Vec<AccountChange>, StateError> {
         let count = self.count()?;
         let mut accounts = Vec::with_capacity(count.min(1 << 16));
         for _ in 0..count {
@@ -246,13 +265,14 @@ impl<'a> Reader<'a> {
         Ok(accounts)
     }
 
-    pub(crate) fn codes(&mut self) -> Result<Vec<(B256, Bytes)>, StateError> {
+    /// Code by its hash.
+    pub fn codes(&mut self) -> Result<Vec<(B256, Bytes)>, StateError> {
         let count = self.count()?;
         (0..count).map(|_| Ok((self.b256()?, Bytes::copy_from_slice(self.bytes()?)))).collect()
     }
 
     /// What [`put_rows`] wrote.
-    pub(crate) fn rows(&mut self, new: bool) -> Result<Vec<RowChange>, StateError> {
+    pub fn rows(&mut self, new: bool) -> Result<Vec<RowChange>, StateError> {
         let count = self.count()?;
         let mut rows = Vec::with_capacity(count.min(1 << 16));
         for _ in 0..count {

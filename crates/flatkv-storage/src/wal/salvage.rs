@@ -10,17 +10,17 @@ use std::path::Path;
 
 /// A sound record.
 #[derive(Clone, Debug)]
-pub(crate) struct Salvaged {
+pub struct Salvaged {
     /// Its number.
-    pub(crate) number: u64,
+    pub number: u64,
     /// What it says.
-    pub(crate) head: RecordHead,
+    pub head: RecordHead,
     /// All of it.
-    pub(crate) payload: Vec<u8>,
+    pub payload: Vec<u8>,
 }
 
 /// Every sound record, in the order of their numbers, each once, whatever stands between them.
-pub(crate) fn salvage(disk: &dyn Disk, dir: &Path) -> Result<Vec<Salvaged>, FlatKvError> {
+pub fn salvage(disk: &dyn Disk, dir: &Path) -> Result<Vec<Salvaged>, FlatKvError> {
     let mut found = Vec::new();
     for (_, path) in list(disk, dir)? {
         let bytes = disk.read(&path).map_err(FlatKvError::io(&path))?;

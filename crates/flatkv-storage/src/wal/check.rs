@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 /// A place at which the record that is due does not stand whole and sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LogFault {
+pub struct LogFault {
     /// The segment.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// Where in it, in bytes; 0 for its header, or for a segment that begins with another record
     /// than the one due.
-    pub(crate) offset: u64,
+    pub offset: u64,
 }
 
 impl Wal {
     /// Checks every segment, those included that only snapshots need; `each` is called with each
     /// segment and of its first fault.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         mut each: impl FnMut(Option<LogFault>) -> Result<(), FlatKvError>,
     ) -> Result<(), FlatKvError> {
@@ -39,7 +39,7 @@ impl Wal {
     }
 
     /// Segments that there are.
-    pub(crate) fn segment_count(&self) -> u64 {
+    pub fn segment_count(&self) -> u64 {
         self.segments.len() as u64
     }
 }

@@ -12,7 +12,7 @@ use std::{
 const PART: &str = "part";
 
 /// Writes a file so that it is there whole or not at all, and durable.
-pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), FlatKvError> {
+pub fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), FlatKvError> {
     let part = path.with_extension(PART);
     remove_file(disk, &part)?;
     let written = disk.create(&part).and_then(|file| {
@@ -24,20 +24,20 @@ pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<
 }
 
 /// Moves a file or folder within its folder, durably.
-pub(crate) fn move_to(disk: &dyn Disk, from: &Path, to: &Path) -> Result<(), FlatKvError> {
+pub fn move_to(disk: &dyn Disk, from: &Path, to: &Path) -> Result<(), FlatKvError> {
     disk.rename(from, to).map_err(FlatKvError::io(from))?;
     sync_parent(disk, to)
 }
 
 /// Makes the names in a path's folder durable.
-pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvError> {
+pub fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvError> {
     let dir = path.parent().unwrap_or(path);
     disk.sync_dir(dir).map_err(FlatKvError::io(dir))
 }
 
 /// Makes the names in a folder of the machine's own file system durable, and the folder's name in
 /// the one above.
-pub(crate) fn sync_names(dir: &Path) -> Result<(), FlatKvError> {
+pub fn sync_names(dir: &Path) -> Result<(), FlatKvError> {
     for dir in dir.ancestors().take(2).filter(|dir| !dir.as_os_str().is_empty()) {
         fs::File::open(dir).and_then(|file| file.sync_all()).map_err(FlatKvError::io(dir))?;
     }
@@ -45,12 +45,12 @@ pub(crate) fn sync_names(dir: &Path) -> Result<(), FlatKvError> {
 }
 
 /// Whether something is at a path.
-pub(crate) fn exists(disk: &dyn Disk, path: &Path) -> Result<bool, FlatKvError> {
+pub fn exists(disk: &dyn Disk, path: &Path) -> Result<bool, FlatKvError> {
     disk.exists(path).map_err(FlatKvError::io(path))
 }
 
 /// Removes a file if it is there; durable once its folder is synced.
-pub(crate) fn remove_file(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvError> {
+pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvError> {
     match disk.remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FlatKvError::io(path)(error)),
         _ => Ok(()),
@@ -59,7 +59,7 @@ pub(crate) fn remove_file(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvErro
 
 /// Removes a folder with all that is in it, if it is there; durable once the folder above is
 /// synced.
-pub(crate) fn remove_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
+pub fn remove_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
     let entries = match disk.list(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -76,7 +76,7 @@ pub(crate) fn remove_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError
 }
 
 /// Makes a folder, its files and their names durable.
-pub(crate) fn sync_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
+pub fn sync_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
     for entry in disk.list(dir).map_err(FlatKvError::io(dir))? {
         let path = dir.join(entry.name);
         match entry.kind {
@@ -92,13 +92,13 @@ pub(crate) fn sync_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> 
 }
 
 /// Whether RocksDB never changes a file of this name once it is there.
-pub(crate) fn is_table_file(name: &Path) -> bool {
+pub fn is_table_file(name: &Path) -> bool {
     name.extension().is_some_and(|extension| extension == "sst")
 }
 
 /// Clones a database that is not written into a new folder: table files by hard links where that
 /// can be, the others as copies. What RocksDB only writes for people (`LOG`) is left out.
-pub(crate) fn clone_database(from: &Path, to: &Path) -> Result<(), FlatKvError> {
+pub fn clone_database(from: &Path, to: &Path) -> Result<(), FlatKvError> {
     fs::create_dir_all(to).map_err(FlatKvError::io(to))?;
     for (name, path) in database_files(from)? {
         let target = to.join(&name);
@@ -111,7 +111,7 @@ pub(crate) fn clone_database(from: &Path, to: &Path) -> Result<(), FlatKvError> 
 }
 
 /// The files that make a database: name and path, sorted.
-pub(crate) fn database_files(dir: &Path) -> Result<Vec<(PathBuf, PathBuf)>, FlatKvError> {
+pub fn database_files(dir: &Path) -> Result<Vec<(PathBuf, PathBuf)>, FlatKvError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(FlatKvError::io(dir))? {
         let entry = entry.map_err(FlatKvError::io(dir))?;

@@ -140,7 +140,7 @@ pub struct Head {
     pub commitment: B256,
 }
 
-/// One row to write in the data DB `legacy` ([`crate::FlatKv::apply`]) or in the canonical index
+/// One row to write in the data DB `legacy` (`FlatKv::apply`) or in the canonical index
 /// ([`Commit::index`]); both go with the state, and unwind reverts both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrite {
@@ -168,7 +168,7 @@ pub struct Commit<'a> {
     /// Hash of its parent, which must be the head.
     pub parent: B256,
     /// What the block changed against its parent, or against what was applied on it; see
-    /// [`crate::FlatKv::apply`].
+    /// `FlatKv::apply`.
     pub changes: &'a Changeset,
     /// The trie after the block, for [`CommitmentKind::Mpt`]; computed from `changes` where it is
     /// missing.
