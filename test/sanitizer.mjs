@@ -6,7 +6,7 @@ import path from 'node:path'
 import { cargoEnv } from '../native/setup/cargo.mjs'
 import { ROOT } from '../native/setup/env.mjs'
 
-const CRATES = process.argv.length > 2 ? process.argv.slice(2) : ['hearth-disk', 'hearth-tracers', 'hearth-sandbox']
+const CRATES = process.argv.length > 2 ? process.argv.slice(2) : ['hearth-disk', 'hearth-recorder', 'hearth-tracers', 'hearth-sandbox']
 
 /** The sanitizer is for a target that is named, so that build scripts are without it. */
 const HOST = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-gnu`

@@ -2,10 +2,10 @@
 //! callFrame and processOutput).
 
 use crate::frame_tracer::{FrameTracer, FrameView};
-use crate::json::JsonWriter;
-use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
-use crate::tracing::TxContext;
 use hearth_evm::simulate::revert_reason;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
+use hearth_recorder::tracing::TxContext;
 
 /// Options of callTracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //! does.
 
 use crate::decode::{boolean, entries, number, string, wrong};
-use crate::error::ConfigError;
 use crate::struct_logger::StructLogConfig;
+use hearth_recorder::error::ConfigError;
 use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Reads JSON as Go's decoder does: the last of repeated keys counts, and errors have Go's texts.
 
-use crate::error::ConfigError;
+use hearth_recorder::error::ConfigError;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 

@@ -1,8 +1,8 @@
 //! Tracers by name.
 
-use crate::error::TraceError;
-use crate::script::SCRIPTS;
 use crate::table::{TRACERS, TracerRow};
+use hearth_recorder::SCRIPTS;
+use hearth_recorder::error::TraceError;
 
 /// Longest piece of an unknown tracer's text that an error repeats, in bytes.
 const MAX_NAME_BYTES: usize = 64;

@@ -1,15 +1,15 @@
 //! The elements of a block trace, one after the other, under several plans from one execution.
 
 use crate::block::{BlockOutput, each_transaction};
-use crate::drive::{Replay, record, seek_to};
 use crate::ensemble::{Ensemble, View};
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
 use crate::plan::TracePlan;
-use crate::sink::Sink;
-use crate::tracing::Tracing as _;
 use alloy_primitives::B256;
+use hearth_recorder::engine::{Replay, record, seek_to};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::sink::Sink;
+use hearth_recorder::tracing::Tracing as _;
 
 /// Receives the elements of one block trace: for each transaction `begin`, then the bytes of its
 /// result through [`Sink::write`] or the text of its error, then `end`.

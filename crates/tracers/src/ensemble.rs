@@ -5,18 +5,20 @@
 //! instance of any other plan however often it occurs, and the struct loggers with their writers. A
 //! [`View`] maps a plan to its part of that set.
 
-use crate::error::TraceError;
+use crate::directory::no_scripts;
 use crate::frame_tracer::{FrameView, Frames};
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::recorder::RecorderOptions;
-use crate::script::{ScriptPlan, ScriptTracer, StateReads};
-use crate::sink::SinkClosed;
 use crate::struct_logger::{StepWriter, StructLogConfig};
 use crate::table::TracerPlan;
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use alloy_primitives::{Address, Log, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::recorder::RecorderOptions;
+use hearth_recorder::sink::SinkClosed;
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
+use hearth_recorder::{ScriptPlan, StateReads};
+use hearth_script_tracer::ScriptTracer;
 use revm::Inspector;
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
 use std::time::Duration;
@@ -71,11 +73,11 @@ impl<'s> Ensemble<'s> {
 
     /// Takes in a JavaScript tracer.
     pub(crate) fn add_script(&mut self, plan: &TracerPlan, script: &ScriptPlan) -> View {
-        let make: fn(&ScriptPlan) -> ScriptTracer = match self.once {
+        let make: fn(&ScriptPlan, fn() -> TraceError) -> ScriptTracer = match self.once {
             false => ScriptTracer::new,
             true => ScriptTracer::recording_everything,
         };
-        self.add_tracer(plan, || Box::new(make(script)))
+        self.add_tracer(plan, || Box::new(make(script, no_scripts)))
     }
 
     /// Adds a struct logger that writes into `json` while the transaction runs. Returns its

@@ -1,8 +1,8 @@
 //! What erc7562Tracer shows of a frame beside callTracer's members.
 
-use crate::json::JsonWriter;
-use crate::recorder::{Frame, Recorder};
 use alloy_primitives::{Address, U256};
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::recorder::{Frame, Recorder};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a frame did itself, its calls apart.

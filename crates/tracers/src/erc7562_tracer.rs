@@ -3,13 +3,13 @@
 
 use crate::call_tracer::{CallTracerConfig, CallTree};
 use crate::erc7562_render::{self as render, FrameFacts};
-use crate::fault::Fault;
-use crate::json::JsonWriter;
 use crate::keccak_tracer::preimage;
-use crate::recorder::{Recorder, RecorderOptions};
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use alloy_primitives::{Address, KECCAK256_EMPTY, Log, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::fault::Fault;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::recorder::{Recorder, RecorderOptions};
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 use revm::bytecode::{Bytecode, opcode as op};
 use revm::context_interface::ContextTr;
 use revm::context_interface::context::ContextError;

@@ -1,11 +1,11 @@
 //! flatCallTracer: the call frames as a list, in the shape of Parity's `trace_transaction`.
 
-use crate::fault::Fault;
 use crate::frame_tracer::{FrameTracer, FrameView};
-use crate::json::JsonWriter;
-use crate::precompile::is_precompile;
-use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
-use crate::tracing::TxContext;
+use hearth_recorder::fault::Fault;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::precompile::is_precompile;
+use hearth_recorder::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
+use hearth_recorder::tracing::TxContext;
 
 /// Options of flatCallTracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,7 +212,7 @@ fn parity_error(fault: &Fault) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::GasRefusal;
+    use hearth_recorder::fault::GasRefusal;
 
     #[test]
     fn errors_in_parity_words() {

@@ -1,12 +1,12 @@
 //! 4byteTracer, which counts calls by function selector and length of arguments; and noopTracer.
 
 use crate::frame_tracer::{FrameTracer, FrameView};
-use crate::json::JsonWriter;
-use crate::precompile::is_precompile;
-use crate::recorder::{FrameKind, Recorder, RecorderOptions};
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use alloy_primitives::hex;
 use hearth_evm::EvmContext;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::precompile::is_precompile;
+use hearth_recorder::recorder::{FrameKind, Recorder, RecorderOptions};
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 use revm::Inspector;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Tracers whose result is made of call frames alone: one recording, and a view of it for each.
 
 use crate::hooks::delegate_hooks;
-use crate::json::JsonWriter;
-use crate::recorder::{Recorder, RecorderOptions};
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::recorder::{Recorder, RecorderOptions};
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 
 /// How a recording of frames becomes a result.
 pub trait FrameView {

@@ -1,10 +1,10 @@
 //! keccak256PreimageTracer: what KECCAK256 hashed, by hash.
 
-use crate::json::JsonWriter;
-use crate::memory::copy_padded;
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use alloy_primitives::{B256, keccak256};
 use hearth_evm::EvmContext;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::memory::copy_padded;
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 use revm::Inspector;
 use revm::bytecode::opcode as op;
 use revm::interpreter::Interpreter;

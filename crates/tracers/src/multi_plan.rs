@@ -1,17 +1,17 @@
 //! Several results of one execution, each with a sink of its own.
 
 use crate::block::{BlockOutput, each_transaction};
-use crate::drive::{Replay, record, seek_to};
 use crate::ensemble::{Ensemble, View};
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
 use crate::parity::Elements;
 use crate::plan::TracePlan;
-use crate::sink::Sink;
 use crate::table::TracerPlan;
-use crate::tracing::Tracing as _;
 use alloy_primitives::B256;
+use hearth_recorder::engine::{Replay, record, seek_to};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::sink::Sink;
+use hearth_recorder::tracing::Tracing as _;
 
 /// Writes the document of [`crate::trace_block`] for each of the plans, each to its sink, from one
 /// execution. The longest timeout counts for all; a transaction that fails has its error in every

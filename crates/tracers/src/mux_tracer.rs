@@ -1,13 +1,13 @@
 //! muxTracer: several tracers over one execution.
 
 use crate::ensemble::{Ensemble, View};
-use crate::error::TraceError;
 use crate::hooks::delegate_hooks;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::script::StateReads;
 use crate::table::TracerPlan;
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use hearth_recorder::StateReads;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 use std::time::Duration;
 
 /// Tracers that watch the same execution; the result has one member for each.

@@ -4,12 +4,13 @@
 //! Each thread takes the next free transaction. A result before its turn is kept, up to limits; the
 //! next result in order goes straight to the sink, however large.
 
-use crate::drive::{BlockStats, Engine, Replay, end_block, one};
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
+use crate::drive::{BlockStats, end_block, one};
 use crate::plan::TracePlan;
-use crate::sink::{Sink, SinkClosed};
+use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::sink::{Sink, SinkClosed};
 use std::collections::BTreeMap;
 use std::mem::take;
 use std::sync::atomic::{AtomicUsize, Ordering};

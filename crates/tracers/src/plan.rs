@@ -2,12 +2,12 @@
 
 use crate::config::TraceConfig;
 use crate::directory::Named;
-use crate::duration::parse_go_duration;
-use crate::error::TraceError;
-use crate::limits::DEFAULT_TRACE_TIMEOUT;
 use crate::parity::Elements;
-use crate::script::ScriptPlan;
 use crate::table::TracerPlan;
+use hearth_recorder::ScriptPlan;
+use hearth_recorder::duration::parse_go_duration;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::limits::DEFAULT_TRACE_TIMEOUT;
 use std::time::Duration;
 
 /// A configuration that was checked: which tracer, with which options, for how long.

@@ -1,10 +1,10 @@
 //! prestateTracer's results.
 
-use crate::json::JsonWriter;
 use crate::prestate_tracer::{PreAccount, PrestateTracer};
 use alloy_primitives::map::HashMap;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use hearth_primitives::{AccountChange, Changeset};
+use hearth_recorder::json::JsonWriter;
 
 /// A changed account: what is shown of it before and after.
 #[derive(Debug)]

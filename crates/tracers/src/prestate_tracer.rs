@@ -6,15 +6,15 @@
 //! execution gets as far as loading them. Values before the transaction are read when they are
 //! first needed; values after it come from its write set.
 
-use crate::classify::Failure;
-use crate::json::JsonWriter;
-use crate::memory::copy_padded;
 use crate::prestate_render as render;
-use crate::recorder_hooks::Before;
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use alloy_primitives::map::{AddressMap, AddressSet, HashMap};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use hearth_evm::{EvmContext, Fork};
+use hearth_recorder::classify::Failure;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::memory::copy_padded;
+use hearth_recorder::recorder_hooks::Before;
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 use revm::bytecode::{Bytecode, opcode as op};
 use revm::context_interface::context::ContextError;
 use revm::context_interface::transaction::AuthorizationTr;

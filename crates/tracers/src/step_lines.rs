@@ -1,13 +1,13 @@
 //! The text of struct logs: one line per step, opened before the instruction and closed after it,
 //! and the text around the lines.
 
-use crate::json::JsonWriter;
 use crate::kept_text::{MemoryText, StorageText};
-use crate::opcode::Name;
 use crate::step_text::{Piece, StackText, Tail, WORD_BYTES, WORD_TEXT_BYTES};
 use crate::steps::PageLines;
 use crate::struct_logger::StructLogConfig;
 use alloy_primitives::{Address, U256};
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::opcode::Name;
 use revm::interpreter::Interpreter;
 use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::{MemoryTr, ReturnData};

@@ -236,7 +236,7 @@ impl StackText {
         match opcode {
             op::DUP1..=op::DUP16 => self.duplicate(usize::from(opcode - op::DUP1) + 1),
             op::SWAP1..=op::SWAP16 => self.swap(usize::from(opcode - op::SWAP1) + 1),
-            _ => self.valid = height.saturating_sub(crate::opcode::inputs(opcode)),
+            _ => self.valid = height.saturating_sub(hearth_recorder::opcode::inputs(opcode)),
         }
     }
 

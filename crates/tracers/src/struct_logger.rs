@@ -6,23 +6,22 @@
 //! with its cost. A step allocates nothing: texts of stack, memory and storage are kept and copied,
 //! the rest is formatted in the writer's buffer.
 
-use crate::classify::Failure;
-use crate::drive::{Engine, Replay};
-use crate::error::TraceError;
 use crate::hooks::delegate_hooks;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::recorder_hooks::Before;
 use crate::step_lines::StepLines;
-use crate::tracing::{Observed, TxContext, TxEnd};
-use crate::watch::LimitedInspector;
-use alloy_primitives::{Address, U256};
+use alloy_primitives::U256;
 use hearth_evm::EvmContext;
+use hearth_recorder::classify::Failure;
+use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::recorder_hooks::Before;
+use hearth_recorder::refund::authorisation_refund;
+use hearth_recorder::tracing::{Observed, TxContext, TxEnd};
+use hearth_recorder::watch::LimitedInspector;
 use revm::Inspector;
 use revm::bytecode::opcode as op;
-use revm::context::{JournalEntry, Transaction as _};
 use revm::context_interface::{ContextTr, JournalTr};
-use revm::database_interface::Database as _;
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl};
@@ -32,9 +31,6 @@ use revm::interpreter::{
 };
 use revm::primitives::hardfork::SpecId;
 use std::time::Duration;
-
-/// Gas that goes back for an authorisation whose account exists (EIP-7702).
-const AUTHORISATION_REFUND: i64 = 12_500;
 
 /// Options of the struct logger and of opcodeTracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,29 +315,6 @@ impl<'l, 'w> StructLogWriter<'l, 'w> {
         }
         self.logger.lines.enter(self.logger.refunds.len() + 1);
     }
-}
-
-/// The amount that the transaction's authorisations add to the refund counter before anything runs
-/// (EIP-7702): one share for each that was applied to an existing account.
-pub(crate) fn authorisation_refund(context: &mut EvmContext<'_>) -> i64 {
-    if context.tx().authorization_list_len() == 0 {
-        return 0;
-    }
-    let applied: Vec<Address> = (context.journal_ref().journal().iter())
-        .filter_map(|entry| match entry {
-            JournalEntry::CodeChange { address, .. } => Some(*address),
-            _ => None,
-        })
-        .collect();
-    let caller = context.tx().caller();
-    let mut count = 0;
-    for (index, address) in applied.iter().enumerate() {
-        let exists = *address == caller
-            || applied[..index].contains(address)
-            || context.db_mut().basic(*address).is_ok_and(|account| account.is_some());
-        count += i64::from(exists);
-    }
-    count * AUTHORISATION_REFUND
 }
 
 impl Observed for StructLogWriter<'_, '_> {

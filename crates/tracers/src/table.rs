@@ -10,10 +10,9 @@
 
 use crate::call_tracer::CallTracerConfig;
 use crate::config::LoggerConfig;
-use crate::drive::{Engine, Recorded};
+use crate::directory::no_scripts;
 use crate::ensemble::{Ensemble, View};
 use crate::erc7562_tracer::{Erc7562Tracer, Erc7562TracerConfig};
-use crate::error::TraceError;
 use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::four_byte_tracer::{FourByte, NoopTracer};
 use crate::frame_tracer::FrameTracer;
@@ -21,10 +20,13 @@ use crate::keccak_tracer::Keccak256PreimageTracer;
 use crate::mux_tracer::MuxTracer;
 use crate::parity::{ParityConfig, ParityTracer, Streamed};
 use crate::prestate_tracer::{PrestateTracer, PrestateTracerConfig};
-use crate::script::{ScriptPlan, SingleScript};
 use crate::steps::{Steps, StepsPlan};
 use crate::struct_logger::{StructLogConfig, StructLogs};
 use crate::tracer_options::{NoOptions, parse_mux};
+use hearth_recorder::ScriptPlan;
+use hearth_recorder::engine::{Engine, Recorded};
+use hearth_recorder::error::TraceError;
+use hearth_script_tracer::SingleScript;
 
 /// A built-in tracer, as requests name it.
 #[derive(Debug)]
@@ -204,7 +206,7 @@ tracers! {
 
         /// JavaScript.
         Script(script: ScriptPlan)
-        => engine(SingleScript::new(script), |ensemble, plan| ensemble.add_script(plan, script));
+        => engine(SingleScript::new(script, no_scripts), |ensemble, plan| ensemble.add_script(plan, script));
     }
 }
 

@@ -6,11 +6,11 @@ use crate::config::TraceConfig;
 use crate::decode::{boolean, entries, wrong};
 use crate::directory::Named;
 use crate::erc7562_tracer::Erc7562TracerConfig;
-use crate::error::{ConfigError, TraceError};
 use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::plan::TracePlan;
 use crate::prestate_tracer::PrestateTracerConfig;
 use crate::table::TracerPlan;
+use hearth_recorder::error::{ConfigError, TraceError};
 
 /// Name of the tracer whose options are tracers.
 const MUX_TRACER: &str = "muxTracer";

@@ -1,11 +1,11 @@
 //! `trace`: the call frames as a list, each with its place in the tree.
 
-use crate::fault::{Fault, GasRefusal};
-use crate::json::JsonWriter;
-use crate::precompile::is_precompile;
-use crate::recorder::{Frame, FrameKind, Recorder};
-use crate::tracing::TxContext;
 use alloy_primitives::{Address, U256};
+use hearth_recorder::fault::{Fault, GasRefusal};
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::precompile::is_precompile;
+use hearth_recorder::recorder::{Frame, FrameKind, Recorder};
+use hearth_recorder::tracing::TxContext;
 
 /// Which frames are written: those of some accounts, after some and up to a number of them.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Options of parityTracer, from `tracerConfig`.
 
 use crate::decode::{entries, wrong};
-use crate::error::ConfigError;
+use hearth_recorder::error::ConfigError;
 
 /// What parityTracer records, and in which form it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //!
 //! Source: Erigon `turbo/jsonrpc/otterscan_trace_transaction.go`, `otterscan_trace_operations.go`.
 
-use crate::json::JsonWriter;
-use crate::recorder::{Frame, FrameKind, Recorder};
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::recorder::{Frame, FrameKind, Recorder};
 
 /// Writes the transfers of value within the transaction, without the transaction's own frame: a
 /// list of `{type, from, to, value}` with type 0 for a transfer, 1 for a self-destruct, 2 for
@@ -66,6 +66,6 @@ pub(super) fn failure(recording: &Recorder, json: &mut JsonWriter<'_>) {
     let reverted = recording
         .frames()
         .first()
-        .filter(|frame| frame.fault.as_ref().is_some_and(crate::fault::Fault::is_revert));
+        .filter(|frame| frame.fault.as_ref().is_some_and(hearth_recorder::fault::Fault::is_revert));
     json.hex_bytes(reverted.map_or(&[], |frame| recording.bytes(frame.output)));
 }

@@ -3,14 +3,14 @@
 
 use super::options::ParityConfig;
 use super::{ParityTracer, VmRecorder};
-use crate::drive::{Engine, Replay};
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::tracing::{Observed, Tracing, TxContext};
-use crate::watch::LimitedInspector;
 use alloy_primitives::{Address, Log, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::tracing::{Observed, Tracing, TxContext};
+use hearth_recorder::watch::LimitedInspector;
 use revm::Inspector;
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
 use std::time::Duration;

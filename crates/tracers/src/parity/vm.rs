@@ -11,12 +11,12 @@
 //! transaction runs.
 
 use super::text::{bytes, number, quantity};
-use crate::classify::Failure;
-use crate::fault::Fault;
-use crate::json::JsonWriter;
-use crate::opcode::outputs;
-use crate::recorder_hooks::Before;
 use alloy_primitives::U256;
+use hearth_recorder::classify::Failure;
+use hearth_recorder::fault::Fault;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::opcode::outputs;
+use hearth_recorder::recorder_hooks::Before;
 use revm::bytecode::opcode as op;
 use revm::context_interface::ContextTr;
 use revm::inspector::JournalExt;

@@ -3,7 +3,7 @@
 use super::{
     MAX_GAS_MARKS, MAX_HITS, MAX_MARKED_CODES, MAX_MEMORY_PAGE_STEPS, MAX_MEMORY_WINDOW_BYTES, MAX_PAGE_STEPS,
 };
-use crate::duration::DurationError;
+use hearth_recorder::duration::DurationError;
 
 /// A request for steps that cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,12 +10,12 @@
 use super::page_lines::PageLines;
 use super::walk::{At, NOTHING, StepEnd, Visitor, walk};
 use super::{MAX_FRAMES, MAX_MARKS};
-use crate::drive::Replay;
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::recorder::NONE;
 use crate::step_text::Tail;
+use hearth_recorder::engine::Replay;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::recorder::NONE;
 use revm::interpreter::Interpreter;
 
 /// Room for the text of a frame or mark, in bytes: five numbers.

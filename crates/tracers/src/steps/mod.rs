@@ -25,14 +25,14 @@ pub use error::StepsError;
 pub(crate) use page_lines::PageLines;
 pub use request::{GasBy, GasMarks, PageRequest, ProfileRequest, SearchFilter, SearchRequest, StepsPlan};
 
-use crate::drive::{Engine, Replay, seek_to};
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
 use crate::plan::TracePlan;
-use crate::sink::Sink;
 use crate::table::TracerPlan;
-use crate::tracing::TxContext;
+use hearth_recorder::engine::{Engine, Replay, seek_to};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::sink::Sink;
+use hearth_recorder::tracing::TxContext;
 use profile::Profile;
 
 /// Frames that an index or a profile by frame has at most; further ones are counted.

@@ -2,9 +2,9 @@
 //! log.
 
 use super::request::PageRequest;
-use crate::json::JsonWriter;
 use crate::step_text::{Tail, WORD_BYTES, WORD_TEXT_BYTES};
 use alloy_primitives::U256;
+use hearth_recorder::json::JsonWriter;
 use revm::interpreter::Interpreter;
 use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::MemoryTr;

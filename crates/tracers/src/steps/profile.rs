@@ -16,12 +16,12 @@ use super::page_lines::PageLines;
 use super::request::{GasBy, ProfileRequest};
 use super::stacks::Stacks;
 use super::walk::{At, NOTHING, StepEnd, Visitor, accounts, walk};
-use crate::drive::Replay;
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::opcode::Name;
-use crate::recorder::NONE;
+use hearth_recorder::engine::Replay;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::opcode::Name;
+use hearth_recorder::recorder::NONE;
 use revm::interpreter::Interpreter;
 
 /// The profile of one execution or of several, added up.

@@ -8,12 +8,12 @@ use super::MAX_PAGE_BYTES;
 use super::page_lines::PageLines;
 use super::request::PageRequest;
 use super::walk::{At, NOTHING, StepEnd, Visitor, walk};
-use crate::drive::Replay;
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
 use crate::step_text::Tail;
 use crate::struct_logger::StructLogConfig;
+use hearth_recorder::engine::Replay;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
 use revm::interpreter::Interpreter;
 
 /// Room for a number behind the steps, in bytes.

@@ -4,12 +4,12 @@ use super::error::StepsError;
 use super::{
     MAX_GAS_MARKS, MAX_HITS, MAX_MARKED_CODES, MAX_MEMORY_PAGE_STEPS, MAX_MEMORY_WINDOW_BYTES, MAX_PAGE_STEPS,
 };
-use crate::duration::parse_go_duration;
-use crate::limits::DEFAULT_TRACE_TIMEOUT;
-use crate::opcode::Name;
 use crate::plan::TracePlan;
 use crate::table::TracerPlan;
 use alloy_primitives::{Address, B256, U256};
+use hearth_recorder::duration::parse_go_duration;
+use hearth_recorder::limits::DEFAULT_TRACE_TIMEOUT;
+use hearth_recorder::opcode::Name;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 

@@ -7,11 +7,11 @@
 use super::page_lines::PageLines;
 use super::request::{SearchFilter, SearchRequest};
 use super::walk::{At, NOTHING, StepEnd, Visitor, accounts, walk};
-use crate::drive::Replay;
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::opcode::Name;
+use hearth_recorder::engine::Replay;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::opcode::Name;
 use revm::bytecode::opcode as op;
 use revm::interpreter::Interpreter;
 use std::collections::VecDeque;

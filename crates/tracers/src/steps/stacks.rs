@@ -5,7 +5,7 @@
 //! function by place 0.
 
 use super::{MAX_PROFILE_ROWS, MAX_STACK_DEPTH};
-use crate::recorder::NONE;
+use hearth_recorder::recorder::NONE;
 use std::collections::HashMap;
 
 /// A function as it is called from the function at `parent`.

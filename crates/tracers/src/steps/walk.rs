@@ -2,17 +2,17 @@
 
 use super::frames::OpenFrames;
 use super::page_lines::PageLines;
-use crate::drive::Replay;
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::recorder_hooks::gas_used;
 use crate::step_lines::StepLines;
 use crate::struct_logger::{StructLogConfig, StructLogWriter, StructLogger};
-use crate::tracing::Observed;
-use crate::watch::{LimitedInspector, halt};
 use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::engine::Replay;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::recorder_hooks::gas_used;
+use hearth_recorder::tracing::Observed;
+use hearth_recorder::watch::{LimitedInspector, halt};
 use revm::Inspector;
 use revm::bytecode::opcode as op;
 use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub const HELD_BACK_BYTES: usize = 1 << 20;
 
 /// Bytes collected before they are handed to the sink.
-pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
+pub const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Bytes of input that become hex at a time.
 const HEX_BLOCK_BYTES: usize = 4096;
@@ -16,7 +16,7 @@ const HEX_BLOCK_BYTES: usize = 4096;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Both hex digits of every byte.
-pub(crate) const HEX_PAIRS: [[u8; 2]; 256] = {
+pub const HEX_PAIRS: [[u8; 2]; 256] = {
     let mut table = [[0u8; 2]; 256];
     let mut i = 0;
     while i < 256 {
@@ -55,7 +55,7 @@ impl<'a> JsonWriter<'a> {
     }
 
     /// A writer that keeps up to `limit_bytes`, to be read by [`Self::kept`].
-    pub(crate) fn keeping(limit_bytes: usize) -> Self {
+    pub fn keeping(limit_bytes: usize) -> Self {
         Self {
             sink: None,
             buffer: Vec::with_capacity(CHUNK_BYTES.min(limit_bytes)),
@@ -69,18 +69,18 @@ impl<'a> JsonWriter<'a> {
     }
 
     /// The output of a writer without a sink; incomplete if it [overflowed](Self::overflowed).
-    pub(crate) fn kept(&self) -> &[u8] {
+    pub fn kept(&self) -> &[u8] {
         &self.buffer
     }
 
     /// Whether the output exceeded the limit of a writer without a sink. Only a part of it is kept
     /// then.
-    pub(crate) fn overflowed(&self) -> bool {
+    pub fn overflowed(&self) -> bool {
         self.overflowed
     }
 
     /// Forgets what a writer without a sink kept.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.forget();
         self.overflowed = false;
     }
@@ -92,16 +92,19 @@ impl<'a> JsonWriter<'a> {
     }
 
     /// Whether the sink has refused bytes.
+    #[inline]
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
     /// Bytes written so far.
+    #[inline]
     pub fn written(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
     /// Time that the sink took so far.
+    #[inline]
     pub fn waited(&self) -> Duration {
         self.waited
     }
@@ -140,7 +143,7 @@ impl<'a> JsonWriter<'a> {
 
     /// The buffer with room for `bytes` more, for writers that append to it themselves.
     #[inline(always)]
-    pub(crate) fn tail(&mut self, bytes: usize) -> &mut Vec<u8> {
+    pub fn tail(&mut self, bytes: usize) -> &mut Vec<u8> {
         if self.buffer.len() + bytes > self.room {
             self.make_room(bytes);
         }
@@ -199,6 +202,7 @@ impl<'a> JsonWriter<'a> {
     }
 
     /// Writes a quoted hex quantity without leading zeros.
+    #[inline]
     pub fn hex_u64(&mut self, value: u64) {
         let mut text = [0u8; 20];
         let digits = ((64 - value.leading_zeros()).div_ceil(4)).max(1) as usize;

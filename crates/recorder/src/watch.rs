@@ -103,13 +103,13 @@ pub struct LimitedInspector<'t, T: ?Sized> {
 
 impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
     /// Starts the clock.
-    pub(crate) fn new(tracer: &'t mut T, limits: Limits) -> Self {
+    pub fn new(tracer: &'t mut T, limits: Limits) -> Self {
         let weight_left = if limits.timeout.is_zero() { 1 } else { WEIGHT_BETWEEN_LOOKS };
         Self { tracer, limits, started: Instant::now(), weight_left, abort: None }
     }
 
     /// Why the transaction was stopped, if it was, or why there is no result of it.
-    pub(crate) fn aborted(self) -> Option<TraceError> {
+    pub fn aborted(self) -> Option<TraceError> {
         let Self { tracer, limits, abort, .. } = self;
         abort.or_else(|| tracer.failure()).or_else(|| too_many_steps(tracer, &limits))
     }
@@ -189,7 +189,7 @@ impl<'a> Inspector<EvmContext<'a>> for CancelInspector<'_> {
 }
 
 /// Unwinds the whole transaction by a fatal error, so that nothing of it reaches the state.
-pub(crate) fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
+pub fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
     *context.error() = Err(ContextError::Custom("trace aborted".to_owned()));
     interpreter.halt_fatal();
 }

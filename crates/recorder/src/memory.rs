@@ -8,7 +8,7 @@ const MAX_PADDING_BYTES: i64 = 1024 * 1024;
 
 /// Copies memory from `offset` on, with zeros beyond its end. `None` if too much of the range lies
 /// beyond. Of offset and size only the low 64 bits count, as signed numbers.
-pub(crate) fn copy_padded(memory: &[u8], offset: U256, size: U256) -> Option<Vec<u8>> {
+pub fn copy_padded(memory: &[u8], offset: U256, size: U256) -> Option<Vec<u8>> {
     let (offset, size) = (offset.as_limbs()[0] as i64, size.as_limbs()[0] as i64);
     if offset < 0 || size < 0 {
         return None;

@@ -1,7 +1,7 @@
 //! Changes of the state while a transaction runs, as events of a chunk that carry the new values.
 
-use super::chunk::{Chunk, event};
-use super::message::put_account;
+use crate::chunk::{Chunk, event};
+use crate::message::put_account;
 use alloy_primitives::{Address, Bytes, KECCAK256_EMPTY, U256};
 use hearth_primitives::{Account, Changeset};
 use revm::context::JournalEntry;
@@ -10,7 +10,7 @@ use revm::state::{Account as Loaded, EvmState};
 
 /// The position in the journal up to which changes were recorded.
 #[derive(Debug, Default)]
-pub(super) struct JournalCursor {
+pub(crate) struct JournalCursor {
     seen: usize,
     /// Reused buffers for accounts and slots.
     accounts: Vec<Address>,

@@ -5,15 +5,15 @@
 //! zeros), one column per field, each at a multiple of 8, and the events. Numbers are little
 //! endian; words and addresses are in the EVM's byte order.
 
-use super::fields::Fields;
-use super::message::{HEADER_BYTES, put_header, to};
+use crate::fields::Fields;
+use crate::message::{HEADER_BYTES, put_header, to};
 use alloy_primitives::U256;
 
 /// Steps of a chunk at most.
-pub(super) const CHUNK_STEPS: usize = 64 * 1024;
+pub(crate) const CHUNK_STEPS: usize = 64 * 1024;
 
 /// Bytes at which a chunk is sent; one event more may still be in it.
-pub(super) const CHUNK_BYTES: usize = 256 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Bytes of a chunk's header.
 const CHUNK_HEADER_BYTES: usize = 32;
@@ -22,10 +22,10 @@ const CHUNK_HEADER_BYTES: usize = 32;
 const WORD_BYTES: usize = 32;
 
 /// Flag of a chunk: an answer is wanted once it was replayed.
-pub(super) const ACK: u32 = 1;
+pub(crate) const ACK: u32 = 1;
 
 /// Kinds of events.
-pub(super) mod event {
+pub(crate) mod event {
     pub const ENTER: u8 = 1;
     pub const EXIT: u8 = 2;
     pub const FAULT: u8 = 3;
@@ -40,7 +40,7 @@ pub(super) mod event {
 /// The chunk under construction. Columns have capacity for [`Chunk::most`] steps; those of absent
 /// fields have none.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     pub fields: Fields,
     /// Steps that there is room for.
     pub most: usize,

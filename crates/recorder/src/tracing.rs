@@ -30,7 +30,7 @@
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::script::StateReads;
+use crate::state_reads::StateReads;
 use alloy_primitives::{Address, B256, Bytes};
 use hearth_evm::{EvmContext, Fork};
 use hearth_primitives::Changeset;

@@ -7,26 +7,26 @@
 //!   channel to it. Nothing in here depends on a process or on JavaScript.
 //! - [`ScriptTracer`] is the inspector. It records only the [`Fields`] that the script can reach;
 //!   if the script reads others, the transaction is executed once more with those too.
+//!
+//! [`ScriptPlan`]: hearth_recorder::ScriptPlan
+//! [`ScriptHost`]: hearth_recorder::ScriptHost
+//! [`ScriptSession`]: hearth_recorder::ScriptSession
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod chunk;
 mod engine;
 mod fields;
 mod frames;
 mod hooks;
-mod host;
 mod journal;
 mod lean;
 mod link;
 mod memory;
 mod message;
-mod plan;
 mod stack;
-mod state;
 mod tracer;
 
-pub(crate) use engine::SingleScript;
+pub use engine::SingleScript;
 pub use fields::Fields;
-pub use host::{ScriptGone, ScriptHost, ScriptLimits, ScriptSession, ScriptVerdict};
-pub use plan::{SCRIPTS, ScriptPlan};
-pub use state::StateReads;
 pub use tracer::ScriptTracer;

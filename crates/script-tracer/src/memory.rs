@@ -4,10 +4,10 @@ use alloy_primitives::U256;
 use revm::bytecode::opcode as op;
 
 /// Bytes of memory in one event.
-pub(super) const PIECE_BYTES: usize = 64 * 1024;
+pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 
 /// Where an instruction will write: offset and length, as far as there is anything.
-pub(super) fn written_by(opcode: u8, stack: &[U256]) -> Option<(usize, usize)> {
+pub(crate) fn written_by(opcode: u8, stack: &[U256]) -> Option<(usize, usize)> {
     let item = |depth: usize| {
         let word = stack.len().checked_sub(depth + 1).map(|at| stack[at])?;
         usize::try_from(word).ok()

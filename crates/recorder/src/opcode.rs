@@ -9,7 +9,7 @@ use std::fmt;
 const STACK_LIMIT: usize = 1024;
 
 /// An opcode's name in go-ethereum's errors.
-pub(crate) struct Name(pub(crate) u8);
+pub struct Name(pub u8);
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +50,8 @@ fn name(opcode: u8) -> Option<&'static str> {
 }
 
 /// Items that the instruction takes from the stack.
-pub(crate) fn inputs(opcode: u8) -> usize {
+#[inline]
+pub fn inputs(opcode: u8) -> usize {
     match opcode {
         0x80..=0x8f => usize::from(opcode) - 0x7f,
         0x90..=0x9f => usize::from(opcode) - 0x8e,
@@ -59,7 +60,8 @@ pub(crate) fn inputs(opcode: u8) -> usize {
 }
 
 /// Items that the instruction leaves on the stack.
-pub(crate) fn outputs(opcode: u8) -> usize {
+#[inline]
+pub fn outputs(opcode: u8) -> usize {
     match opcode {
         0x80..=0x8f => usize::from(opcode) - 0x7e,
         0x90..=0x9f => usize::from(opcode) - 0x8e,
@@ -68,12 +70,14 @@ pub(crate) fn outputs(opcode: u8) -> usize {
 }
 
 /// Items that may be on the stack before the instruction.
-pub(crate) fn max_stack(opcode: u8) -> usize {
+#[inline]
+pub fn max_stack(opcode: u8) -> usize {
     STACK_LIMIT + inputs(opcode) - outputs(opcode)
 }
 
 /// Whether the fork has the instruction.
-pub(crate) fn is_active(opcode: u8, spec: SpecId) -> bool {
+#[inline]
+pub fn is_active(opcode: u8, spec: SpecId) -> bool {
     let since = match opcode {
         op::INVALID => return false,
         op::DELEGATECALL => SpecId::HOMESTEAD,
@@ -95,7 +99,7 @@ pub(crate) fn is_active(opcode: u8, spec: SpecId) -> bool {
 
 /// Gas that go-ethereum takes before it looks at memory, whatever the instruction's operands are
 /// (core/vm/jump_table.go: operation.constantGas; core/vm/eips.go for what a fork changes).
-pub(crate) fn constant_gas(opcode: u8, spec: SpecId) -> u64 {
+pub fn constant_gas(opcode: u8, spec: SpecId) -> u64 {
     let by_fork = |frontier, tangerine, istanbul, berlin| match spec {
         s if s.is_enabled_in(SpecId::BERLIN) => berlin,
         s if s.is_enabled_in(SpecId::ISTANBUL) => istanbul,

@@ -32,26 +32,29 @@ const COLD_ACCOUNT_GAS: u64 = 2_600;
 const WARM_ACCESS_GAS: u64 = 100;
 
 /// An instruction that failed, and what was there before it.
-pub(crate) struct Failure {
-    pub(crate) opcode: u8,
-    pub(crate) spec: SpecId,
-    pub(crate) is_static: bool,
+pub struct Failure {
+    /// The instruction.
+    pub opcode: u8,
+    /// Rules in force.
+    pub spec: SpecId,
+    /// Whether the frame must not change state.
+    pub is_static: bool,
     /// Height of the stack.
-    pub(crate) height: usize,
+    pub height: usize,
     /// Gas left.
-    pub(crate) gas: u64,
+    pub gas: u64,
     /// Length of the journal.
-    pub(crate) journal: usize,
+    pub journal: usize,
     /// Size of memory in bytes.
-    pub(crate) memory: u64,
+    pub memory: u64,
     /// Items from the top of the stack on, as far as there are.
-    pub(crate) items: [U256; MAX_ITEMS],
+    pub items: [U256; MAX_ITEMS],
 }
 
 impl Failure {
     /// Reads the interpreter after a failed instruction. The frame does not continue, so its stack
     /// may be changed.
-    pub(crate) fn of<CTX: ContextTr<Journal: JournalExt>>(
+    pub fn of<CTX: ContextTr<Journal: JournalExt>>(
         interpreter: &mut Interpreter<EthInterpreter>,
         before: &Before,
         context: &CTX,
@@ -85,12 +88,12 @@ impl Failure {
 
     /// Sets the size of memory before the instruction, in bytes: revm extends the memory before it
     /// charges all of the gas.
-    pub(crate) fn with_memory(self, memory: u64) -> Self {
+    pub fn with_memory(self, memory: u64) -> Self {
         Self { memory, ..self }
     }
 
     /// The fault. `result` is revm's reason.
-    pub(crate) fn classify<CTX: ContextTr<Journal: JournalExt>>(
+    pub fn classify<CTX: ContextTr<Journal: JournalExt>>(
         &self,
         result: InstructionResult,
         context: &mut CTX,
@@ -142,7 +145,7 @@ impl Failure {
     }
 
     /// Gas left after the constant part.
-    pub(crate) fn gas_after_constant(&self) -> u64 {
+    pub fn gas_after_constant(&self) -> u64 {
         self.gas.saturating_sub(constant_gas(self.opcode, self.spec))
     }
 
@@ -236,11 +239,7 @@ impl Failure {
     }
 
     /// Whether the transaction had not touched the account before this instruction.
-    pub(crate) fn was_cold<CTX: ContextTr<Journal: JournalExt>>(
-        &self,
-        context: &mut CTX,
-        address: Address,
-    ) -> bool {
+    pub fn was_cold<CTX: ContextTr<Journal: JournalExt>>(&self, context: &mut CTX, address: Address) -> bool {
         let warmed_now = context.journal().journal().get(self.journal..).unwrap_or_default().iter().any(
             |entry| matches!(entry, JournalEntry::AccountWarmed { address: warmed } if *warmed == address),
         );
@@ -248,7 +247,7 @@ impl Failure {
     }
 
     /// Gas for growing the memory to the size that the instruction needs.
-    pub(crate) fn memory_gas(&self) -> u64 {
+    pub fn memory_gas(&self) -> u64 {
         let words = |bytes: u64| bytes.div_ceil(WORD_BYTES);
         let cost = |words: u64| words.saturating_mul(3).saturating_add(words.saturating_mul(words) / 512);
         cost(words(self.memory_needed().unwrap_or(u64::MAX))).saturating_sub(cost(words(self.memory)))

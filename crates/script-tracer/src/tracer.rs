@@ -1,20 +1,19 @@
 //! A script over consecutive transactions: its session, the data recorded for it, and its answer.
 
-use super::chunk::{ACK, Chunk};
-use super::fields::Fields;
-use super::host::ScriptVerdict;
-use super::journal::JournalCursor;
-use super::link::{Awaited, Link, NoState, Stop, Time};
-use super::message::{Begin, End, HostMessage, put_json, to};
-use super::plan::ScriptPlan;
-use super::state::StateReads;
-use crate::directory;
-use crate::error::TraceError;
-use crate::limits::Limits;
-use crate::recorder::{Recorder, RecorderOptions};
-use crate::tracing::{TxContext, TxEnd};
+use crate::chunk::{ACK, Chunk};
+use crate::fields::Fields;
+use crate::journal::JournalCursor;
+use crate::link::{Awaited, Link, NoState, Stop, Time};
+use crate::message::{Begin, End, HostMessage, put_json, to};
 use alloy_primitives::{Address, Bytes, U256};
 use hearth_evm::Fork;
+use hearth_recorder::ScriptPlan;
+use hearth_recorder::ScriptVerdict;
+use hearth_recorder::StateReads;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::recorder::{Recorder, RecorderOptions};
+use hearth_recorder::tracing::{TxContext, TxEnd};
 use revm::precompile::{PrecompileSpecId, Precompiles};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -24,7 +23,7 @@ static REQUESTS: AtomicU64 = AtomicU64::new(1);
 
 /// How far the script of a transaction is.
 #[derive(Debug, Default)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Nothing is under way.
     #[default]
     Idle,
@@ -40,7 +39,7 @@ pub(super) enum Phase {
 
 /// A frame that is open, as far as steps are concerned.
 #[derive(Debug, Default)]
-pub(super) struct Inner {
+pub(crate) struct Inner {
     /// A step of it has been shown.
     pub shown: bool,
     /// Height of the stack that was shown last.
@@ -53,7 +52,7 @@ pub(super) struct Inner {
 
 /// The transaction's own frame, for `ctx`.
 #[derive(Debug, Default)]
-pub(super) struct Top {
+pub(crate) struct Top {
     pub block: u64,
     pub is_create: bool,
     pub from: Address,
@@ -67,6 +66,8 @@ pub(super) struct Top {
 /// A JavaScript tracer.
 pub struct ScriptTracer {
     plan: ScriptPlan,
+    /// The error where nothing runs scripts.
+    no_host: fn() -> TraceError,
     request: u64,
     limits: Option<Limits>,
     link: Option<Link>,
@@ -75,27 +76,29 @@ pub struct ScriptTracer {
     known: Option<Fields>,
     rules: Option<(Fork, Vec<Address>)>,
     tx: Option<TxContext>,
-    pub(super) phase: Phase,
-    pub(super) fields: Fields,
-    pub(super) chunk: Chunk,
-    pub(super) frames: Recorder,
-    pub(super) cursor: JournalCursor,
-    pub(super) inner: Vec<Inner>,
-    pub(super) top: Top,
-    pub(super) opcode: u8,
+    pub(crate) phase: Phase,
+    pub(crate) fields: Fields,
+    pub(crate) chunk: Chunk,
+    pub(crate) frames: Recorder,
+    pub(crate) cursor: JournalCursor,
+    pub(crate) inner: Vec<Inner>,
+    pub(crate) top: Top,
+    pub(crate) opcode: u8,
     /// The running frame is a creation without init code, in which the reference runs nothing.
-    pub(super) idle: bool,
+    pub(crate) idle: bool,
     /// The last frame that ended by itself gave bytes back.
-    pub(super) returned: bool,
-    pub(super) refund_base: i64,
-    pub(super) refunds: Vec<i64>,
+    pub(crate) returned: bool,
+    pub(crate) refund_base: i64,
+    pub(crate) refunds: Vec<i64>,
 }
 
 impl ScriptTracer {
-    /// A tracer of this script. [`crate::Tracing::open`] connects it to the script host.
-    pub fn new(plan: &ScriptPlan) -> Self {
+    /// A tracer of this script. [`Tracing::open`](hearth_recorder::Tracing::open) connects it to the script host.
+    /// `no_host` is the error where nothing runs scripts.
+    pub fn new(plan: &ScriptPlan, no_host: fn() -> TraceError) -> Self {
         Self {
             plan: plan.clone(),
+            no_host,
             request: REQUESTS.fetch_add(1, Ordering::Relaxed),
             limits: None,
             link: None,
@@ -120,20 +123,20 @@ impl ScriptTracer {
 
     /// Same as [`Self::new`], but records everything from the start: for executions that cannot be
     /// repeated.
-    pub(crate) fn recording_everything(plan: &ScriptPlan) -> Self {
-        let mut tracer = Self::new(plan);
+    pub fn recording_everything(plan: &ScriptPlan, no_host: fn() -> TraceError) -> Self {
+        let mut tracer = Self::new(plan, no_host);
         tracer.known = Some(Fields::ALL);
         tracer
     }
 
     /// Gets a session; without `blocking` only one that is free at once. Returns whether there is
     /// one.
-    pub(super) fn connect(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
+    pub(crate) fn connect(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
         self.limits = Some(limits.clone());
         if self.link.is_some() {
             return Ok(true);
         }
-        let host = limits.scripts.as_ref().ok_or_else(directory::no_scripts)?;
+        let host = limits.scripts.as_ref().ok_or_else(self.no_host)?;
         let session = if blocking {
             let until = Instant::now() + limits.timeout;
             Some(host.open(&self.plan, until, &limits.cancel)?)
@@ -145,7 +148,7 @@ impl ScriptTracer {
     }
 
     /// Forgets the last transaction and begins the next.
-    pub(super) fn start(&mut self, tx: &TxContext) {
+    pub(crate) fn start(&mut self, tx: &TxContext) {
         self.abandon(ScriptVerdict::Unwanted);
         let again = matches!(self.phase, Phase::Rerun);
         self.phase = Phase::Idle;
@@ -168,10 +171,10 @@ impl ScriptTracer {
 
     fn send_begin(&mut self, tx: &TxContext, again: bool) -> Result<(), Stop> {
         let error = |error| Stop::Error(error, ScriptVerdict::Clean);
-        let limits = self.limits.clone().ok_or_else(|| error(directory::no_scripts()))?;
+        let limits = self.limits.clone().ok_or_else(|| error((self.no_host)()))?;
         self.connect(&limits, true).map_err(error)?;
         let (Some(link), Some(host)) = (&mut self.link, &limits.scripts) else {
-            return Err(error(directory::no_scripts()));
+            return Err(error((self.no_host)()));
         };
         // A transaction that is executed once more has no more time for that.
         let time = match self.time.take() {
@@ -228,17 +231,17 @@ impl ScriptTracer {
 
     /// Whether something is recorded.
     #[inline(always)]
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running)
     }
 
     /// Whether the transaction is to be executed once more.
-    pub(super) fn is_rerun(&self) -> bool {
+    pub(crate) fn is_rerun(&self) -> bool {
         matches!(self.phase, Phase::Rerun)
     }
 
     /// Why there is no result, where that is known.
-    pub(super) fn why_none(&self) -> Option<TraceError> {
+    pub(crate) fn why_none(&self) -> Option<TraceError> {
         match &self.phase {
             Phase::Failed(error) => Some(error.clone()),
             Phase::Rerun => Some(TraceError::Replay("the transaction is executed once more".into())),
@@ -248,7 +251,7 @@ impl ScriptTracer {
     }
 
     /// Gives up a transaction that is under way.
-    pub(super) fn abandon(&mut self, verdict: ScriptVerdict) {
+    pub(crate) fn abandon(&mut self, verdict: ScriptVerdict) {
         if self.is_running() {
             self.phase = Phase::Idle;
             if let Some(link) = self.link.take() {
@@ -260,13 +263,13 @@ impl ScriptTracer {
     /// Sends the data recorded so far, and meanwhile answers the reads of the script.
     #[cold]
     #[inline(never)]
-    pub(super) fn flush(&mut self, state: &mut dyn StateReads) {
+    pub(crate) fn flush(&mut self, state: &mut dyn StateReads) {
         self.send_chunk(0);
         self.pump(Awaited::Sent, state);
     }
 
     /// Sends the rest of the steps and waits until the script has seen them.
-    pub(super) fn conclude(&mut self, state: &mut dyn StateReads) {
+    pub(crate) fn conclude(&mut self, state: &mut dyn StateReads) {
         self.send_chunk(ACK);
         self.pump(Awaited::Done, state);
     }
@@ -293,7 +296,7 @@ impl ScriptTracer {
     }
 
     /// Sends how the transaction ended.
-    pub(super) fn record_end(&mut self, end: &TxEnd<'_>) {
+    pub(crate) fn record_end(&mut self, end: &TxEnd<'_>) {
         if !self.is_running() {
             return;
         }
@@ -337,14 +340,14 @@ impl ScriptTracer {
     }
 
     /// Waits for the result. `state` is that after the transaction.
-    pub(super) fn answer(&mut self, state: &mut dyn StateReads) {
+    pub(crate) fn answer(&mut self, state: &mut dyn StateReads) {
         if let Some(HostMessage::Result(bytes)) = self.pump(Awaited::Result, state) {
             self.phase = Phase::Answered(bytes);
         }
     }
 
     /// Bytes of the recording.
-    pub(super) fn recorded_bytes(&self) -> usize {
+    pub(crate) fn recorded_bytes(&self) -> usize {
         self.chunk.size_bytes()
             + self.frames.size_bytes()
             + self.link.as_ref().map_or(0, |link| link.out.len())

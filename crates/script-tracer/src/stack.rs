@@ -1,6 +1,6 @@
 //! Stack items that an instruction cannot have changed, counted from the bottom.
 
-use crate::opcode::inputs;
+use hearth_recorder::opcode::inputs;
 use std::sync::LazyLock;
 
 /// Most words that one step adds; no instruction changes more.
@@ -18,7 +18,7 @@ static CHANGED: LazyLock<Box<[u8; 256]>> = LazyLock::new(|| {
 });
 
 /// The table of all opcodes.
-pub(super) fn changed() -> &'static [u8; 256] {
+pub(crate) fn changed() -> &'static [u8; 256] {
     &CHANGED
 }
 

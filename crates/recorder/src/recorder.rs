@@ -4,13 +4,15 @@ use crate::fault::Fault;
 use alloy_primitives::{Address, B256, U256};
 
 /// No index: the end of a list, or a frame without a parent.
-pub(crate) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// A range of the recording's byte arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    pub(crate) start: usize,
-    pub(crate) len: usize,
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Number of bytes.
+    pub len: usize,
 }
 
 impl Span {
@@ -134,15 +136,17 @@ pub struct RecorderOptions {
 #[derive(Debug, Default)]
 pub struct Recorder {
     pub(crate) options: RecorderOptions,
-    pub(crate) frames: Vec<Frame>,
+    /// Frames, in the order in which they were entered.
+    pub frames: Vec<Frame>,
     pub(crate) logs: Vec<LogRecord>,
-    pub(crate) bytes: Vec<u8>,
+    /// Inputs, outputs and data of logs.
+    pub bytes: Vec<u8>,
     /// Indexes of the open frames.
-    pub(crate) open: Vec<u32>,
+    pub open: Vec<u32>,
     /// Open frames that are not recorded, because only the first one is wanted.
     pub(crate) skipped: u32,
     /// What was there before the current instruction.
-    pub(crate) before: crate::recorder_hooks::Before,
+    pub before: crate::recorder_hooks::Before,
     pub(crate) pending: crate::recorder_hooks::Pending,
     log_base: u64,
     gas_limit: u64,
@@ -191,16 +195,19 @@ impl Recorder {
     }
 
     /// The frames, in the order in which they were entered.
+    #[inline]
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
     /// Bytes of the arena.
+    #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
         &self.bytes[span.start..span.start + span.len]
     }
 
     /// The logs of one frame, in order.
+    #[inline]
     pub fn logs_of(&self, frame: &Frame) -> impl Iterator<Item = &LogRecord> {
         let at = |index: u32| self.logs.get(index as usize);
         std::iter::successors(at(frame.first_log), move |log| at(log.next))
@@ -222,19 +229,20 @@ impl Recorder {
     }
 
     /// Memory in use by the recording, in bytes.
+    #[inline]
     pub fn size_bytes(&self) -> usize {
         self.bytes.len() + self.frames.len() * size_of::<Frame>() + self.logs.len() * size_of::<LogRecord>()
     }
 
     /// Copies bytes into the arena.
-    pub(crate) fn store(&mut self, bytes: &[u8]) -> Span {
+    pub fn store(&mut self, bytes: &[u8]) -> Span {
         let span = Span { start: self.bytes.len(), len: bytes.len() };
         self.bytes.extend_from_slice(bytes);
         span
     }
 
     /// Opens a frame below the innermost open one.
-    pub(crate) fn enter(&mut self, frame: Frame) {
+    pub fn enter(&mut self, frame: Frame) {
         let index = self.frames.len() as u32;
         let parent = self.open.last().copied().unwrap_or(NONE);
         if let Some(parent) = self.frames.get_mut(parent as usize) {
@@ -245,7 +253,7 @@ impl Recorder {
     }
 
     /// Closes the innermost open frame.
-    pub(crate) fn leave(&mut self) -> Option<&mut Frame> {
+    pub fn leave(&mut self) -> Option<&mut Frame> {
         let index = self.open.pop()?;
         let end = self.frames.len() as u32;
         let frame = self.frames.get_mut(index as usize)?;
@@ -254,7 +262,7 @@ impl Recorder {
     }
 
     /// Adds a log to the innermost open frame.
-    pub(crate) fn add_log(&mut self, address: Address, topics: &[B256], data: &[u8], index: u32) {
+    pub fn add_log(&mut self, address: Address, topics: &[B256], data: &[u8], index: u32) {
         let Some(&frame) = self.open.last() else { return };
         let data = self.store(data);
         let number = self.logs.len() as u32;

@@ -1,14 +1,14 @@
 //! What is recorded of steps, in the form that can record everything.
 
-use super::chunk::event;
-use super::fields::Fields;
-use super::memory::{PIECE_BYTES, written_by};
-use super::stack;
-use super::tracer::ScriptTracer;
-use crate::classify::Failure;
-use crate::recorder_hooks::Before;
+use crate::chunk::event;
+use crate::fields::Fields;
+use crate::memory::{PIECE_BYTES, written_by};
+use crate::stack;
+use crate::tracer::ScriptTracer;
 use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::classify::Failure;
+use hearth_recorder::recorder_hooks::Before;
 use revm::Inspector;
 use revm::context_interface::ContextTr;
 use revm::inspector::JournalExt as _;
@@ -24,7 +24,7 @@ const MOST_PUSHED: usize = 255;
 impl ScriptTracer {
     /// Keeps the data from which the reason of a failure is found.
     #[inline(always)]
-    pub(super) fn note_before(&mut self, interpreter: &Interpreter, context: &EvmContext<'_>) {
+    pub(crate) fn note_before(&mut self, interpreter: &Interpreter, context: &EvmContext<'_>) {
         self.frames.before = Before::of(interpreter, context);
     }
 
@@ -108,7 +108,7 @@ impl ScriptTracer {
     /// The instruction has ended or left the frame: a call, a creation, an end, a failure.
     #[cold]
     #[inline(never)]
-    pub(super) fn frame_stops(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'_>) {
+    pub(crate) fn frame_stops(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'_>) {
         let mut cost = self.frames.before.gas.saturating_sub(interpreter.gas.remaining());
         let refund = self.refund_base + interpreter.gas.refunded();
         match interpreter.bytecode.action() {
@@ -143,7 +143,7 @@ impl ScriptTracer {
     ) {
         if result == InstructionResult::Revert {
             self.end_step(cost, refund);
-            self.fault(&crate::fault::Fault::Reverted.to_string());
+            self.fault(&hearth_recorder::fault::Fault::Reverted.to_string());
         } else if result.is_ok() {
             self.end_step(cost, refund);
         } else if self.is_running() {

@@ -99,7 +99,7 @@ impl Fault {
     }
 
     /// Whether an instruction failed before go-ethereum reports it as a step.
-    pub(crate) fn is_unpaid(&self) -> bool {
+    pub fn is_unpaid(&self) -> bool {
         matches!(
             self,
             Self::OutOfGas
@@ -112,7 +112,7 @@ impl Fault {
 
     /// The fault of a call that ended without a failing instruction.
     /// `refused` finds out why a precompiled contract refused its input.
-    pub(crate) fn of_call(result: InstructionResult, refused: impl FnOnce() -> Self) -> Option<Self> {
+    pub fn of_call(result: InstructionResult, refused: impl FnOnce() -> Self) -> Option<Self> {
         Some(match result {
             r if r.is_ok() => return None,
             InstructionResult::Revert => Self::Reverted,
@@ -125,7 +125,7 @@ impl Fault {
 
     /// The fault of a creation that ended without a failing instruction. `ran` is true if its init
     /// code ran to its end.
-    pub(crate) fn of_create(
+    pub fn of_create(
         result: InstructionResult,
         address: Option<Address>,
         ran: bool,

@@ -1,8 +1,8 @@
 //! The interface to the component that runs scripts, as a tracer uses it.
 
-use super::plan::ScriptPlan;
 use crate::error::TraceError;
 use crate::limits::Cancel;
+use crate::script_plan::ScriptPlan;
 use std::time::{Duration, Instant};
 
 /// What a script may take.

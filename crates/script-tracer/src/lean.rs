@@ -1,21 +1,21 @@
 //! The form for scripts that look at nothing of a step but that it is there, and maybe its opcode.
 
-use super::fields::Fields;
-use super::tracer::ScriptTracer;
-use crate::error::TraceError;
-use crate::tracing::Observed;
+use crate::fields::Fields;
+use crate::tracer::ScriptTracer;
 use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::tracing::Observed;
 use revm::Inspector;
 use revm::context_interface::ContextTr;
 use revm::interpreter::interpreter_types::{Jumps, LoopControl};
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
 
 /// What this form can record.
-pub(super) const LEAN_FIELDS: Fields = Fields(Fields::STEP.0 | Fields::OP.0 | Fields::FRAMES.0);
+pub(crate) const LEAN_FIELDS: Fields = Fields(Fields::STEP.0 | Fields::OP.0 | Fields::FRAMES.0);
 
 /// A tracer that records steps, and opcodes where `OP`.
-pub(super) struct StepOnlyTracer<'t, const OP: bool>(pub &'t mut ScriptTracer);
+pub(crate) struct StepOnlyTracer<'t, const OP: bool>(pub &'t mut ScriptTracer);
 
 impl<'a, const OP: bool> Inspector<EvmContext<'a>> for StepOnlyTracer<'_, OP> {
     #[inline(always)]

@@ -1,10 +1,10 @@
 //! The channel of one script: outgoing data waits here, and incoming data is read meanwhile.
 
-use super::host::{ScriptGone, ScriptSession, ScriptVerdict};
-use super::message::{HostMessage, put, put_answer, said, to};
-use super::state::StateReads;
-use crate::error::TraceError;
-use crate::limits::Limits;
+use crate::message::{HostMessage, put, put_answer, said, to};
+use hearth_recorder::StateReads;
+use hearth_recorder::error::TraceError;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::{ScriptGone, ScriptSession, ScriptVerdict};
 use std::time::{Duration, Instant};
 
 /// How long one waits before one looks at the cancel flag again.
@@ -14,11 +14,11 @@ const LOOK: Duration = Duration::from_millis(20);
 const STOP_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why a script goes no further.
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// It failed, with this message.
     Script(String),
     /// It reached for what was not recorded.
-    Needs(super::fields::Fields),
+    Needs(crate::fields::Fields),
     /// It cannot continue, or may not.
     Error(TraceError, ScriptVerdict),
 }
@@ -31,7 +31,7 @@ impl From<ScriptGone> for Stop {
 
 /// The kind of message that the tracer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(crate) enum Awaited {
     /// Everything went out.
     Sent,
     /// The script was loaded.
@@ -44,7 +44,7 @@ pub(super) enum Awaited {
 
 /// Until when, and whether at all, a transaction's script may run.
 #[derive(Clone, Debug)]
-pub(super) struct Time {
+pub(crate) struct Time {
     limits: Limits,
     deadline: Instant,
 }
@@ -68,7 +68,7 @@ impl Time {
 }
 
 /// An open channel.
-pub(super) struct Link {
+pub(crate) struct Link {
     session: Box<dyn ScriptSession>,
     /// What is to go out.
     pub out: Vec<u8>,
@@ -182,7 +182,7 @@ impl Link {
 }
 
 /// An empty state: reads before a transaction runs have no answer.
-pub(super) struct NoState;
+pub(crate) struct NoState;
 
 impl StateReads for NoState {
     fn account(

@@ -54,16 +54,16 @@ const NEW_ACCOUNT_GAS: u64 = 25_000;
 
 /// What the step of a failed instruction says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FailedStep {
+pub struct FailedStep {
     /// Gas that the instruction would have cost.
-    pub(crate) cost: u64,
+    pub cost: u64,
     /// What computing that has added to the refund counter.
-    pub(crate) refund: i64,
+    pub refund: i64,
 }
 
 impl Failure {
     /// Cost and refund of the instruction that failed with `fault` in a frame of `contract`.
-    pub(crate) fn step<CTX: ContextTr<Journal: JournalExt>>(
+    pub fn step<CTX: ContextTr<Journal: JournalExt>>(
         &self,
         fault: &Fault,
         contract: Address,
@@ -86,7 +86,7 @@ impl Failure {
     /// Gas that the instruction needs, even if not even its constant part could be paid:
     /// OpenEthereum adds up both before it compares with the gas left
     /// (`ethcore/evm/src/interpreter/gasometer.rs`).
-    pub(crate) fn wanted<CTX: ContextTr<Journal: JournalExt>>(
+    pub fn wanted<CTX: ContextTr<Journal: JournalExt>>(
         &self,
         fault: &Fault,
         contract: Address,

@@ -1,12 +1,12 @@
 //! Frames as events: entered, left.
 
-use super::chunk::event;
-use super::fields::Fields;
-use super::tracer::{Inner, ScriptTracer, Top};
-use crate::recorder::{Frame, FrameKind};
-use crate::struct_logger::authorisation_refund;
+use crate::chunk::event;
+use crate::fields::Fields;
+use crate::tracer::{Inner, ScriptTracer, Top};
 use alloy_primitives::{Address, Bytes, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::recorder::{Frame, FrameKind};
+use hearth_recorder::refund::authorisation_refund;
 use revm::Inspector;
 use revm::bytecode::opcode as op;
 use revm::context_interface::context::ContextError;
@@ -28,7 +28,7 @@ const FAILED: u8 = 2;
 const UNPAID_CODE: &str = "contract creation code storage out of gas";
 
 /// The contract that runs in a frame.
-pub(super) struct Contract {
+pub(crate) struct Contract {
     pub caller: Address,
     pub address: Address,
     pub value: U256,
@@ -47,14 +47,14 @@ fn opcode(kind: FrameKind) -> u8 {
 }
 
 impl ScriptTracer {
-    pub(super) fn call_begins(&mut self, context: &mut EvmContext<'_>, inputs: &mut CallInputs) {
+    pub(crate) fn call_begins(&mut self, context: &mut EvmContext<'_>, inputs: &mut CallInputs) {
         self.before_frame(context);
         Inspector::<EvmContext<'_>>::call(&mut self.frames, context, inputs);
         let (caller, address) = (inputs.caller, inputs.target_address);
         self.entered(&Contract { caller, address, value: inputs.value.get() });
     }
 
-    pub(super) fn create_begins(&mut self, context: &mut EvmContext<'_>, inputs: &mut CreateInputs) {
+    pub(crate) fn create_begins(&mut self, context: &mut EvmContext<'_>, inputs: &mut CreateInputs) {
         self.before_frame(context);
         Inspector::<EvmContext<'_>>::create(&mut self.frames, context, inputs);
         let caller = inputs.caller();
@@ -79,7 +79,7 @@ impl ScriptTracer {
     }
 
     /// Records the changes of the state since the last call.
-    pub(super) fn record_changes(&mut self, context: &mut EvmContext<'_>) {
+    pub(crate) fn record_changes(&mut self, context: &mut EvmContext<'_>) {
         if self.fields.has(Fields::JOURNAL) && self.is_running() {
             let journal = context.journal_ref();
             if self.cursor.is_behind(journal.journal()) {
@@ -112,7 +112,7 @@ impl ScriptTracer {
         }
     }
 
-    pub(super) fn call_ends(
+    pub(crate) fn call_ends(
         &mut self,
         context: &mut EvmContext<'_>,
         inputs: &CallInputs,
@@ -124,7 +124,7 @@ impl ScriptTracer {
         self.left(context, index, None, false);
     }
 
-    pub(super) fn create_ends(
+    pub(crate) fn create_ends(
         &mut self,
         context: &mut EvmContext<'_>,
         inputs: &CreateInputs,
@@ -145,7 +145,7 @@ impl ScriptTracer {
         self.left(context, index, Some(inputs.caller()), unpaid);
     }
 
-    pub(super) fn self_destructed(&mut self, contract: Address, target: Address, value: U256) {
+    pub(crate) fn self_destructed(&mut self, contract: Address, target: Address, value: U256) {
         let before = self.frames.frames.len();
         Inspector::<EvmContext<'_>>::selfdestruct(&mut self.frames, contract, target, value);
         self.record_from(before);

@@ -1,6 +1,6 @@
 //! The bounds of a trace: time, memory, and cancellation by its client.
 
-use crate::script::ScriptHost;
+use crate::script_host::ScriptHost;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -68,12 +68,12 @@ pub struct Limits {
 
 impl Limits {
     /// Whether the call has taken all of its time.
-    pub(crate) fn call_is_over(&self) -> bool {
+    pub fn call_is_over(&self) -> bool {
         self.call_is_over_at(Instant::now())
     }
 
     /// Whether it has at a time.
-    pub(crate) fn call_is_over_at(&self, now: Instant) -> bool {
+    pub fn call_is_over_at(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.started) >= self.call_timeout.max(self.timeout)
     }
 }

@@ -1,17 +1,17 @@
 //! Runs one script over a transaction, in the form that its fields need; alone or as one of several
 //! tracers.
 
-use super::fields::Fields;
-use super::host::ScriptVerdict;
-use super::lean::{LEAN_FIELDS, StepOnlyTracer};
-use super::state::StateReads;
-use super::tracer::{Phase, ScriptTracer};
-use crate::drive::{Engine, Replay};
-use crate::error::TraceError;
-use crate::json::JsonWriter;
-use crate::limits::Limits;
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
-use crate::watch::LimitedInspector;
+use crate::fields::Fields;
+use crate::lean::{LEAN_FIELDS, StepOnlyTracer};
+use crate::tracer::{Phase, ScriptTracer};
+use hearth_recorder::StateReads;
+use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::error::TraceError;
+use hearth_recorder::json::JsonWriter;
+use hearth_recorder::limits::Limits;
+use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
+use hearth_recorder::watch::LimitedInspector;
+use hearth_recorder::{ScriptPlan, ScriptVerdict};
 
 impl Observed for ScriptTracer {
     fn size_bytes(&self) -> usize {
@@ -57,12 +57,12 @@ impl Tracing for ScriptTracer {
 }
 
 /// A single script tracer, outside of muxTracer.
-pub(crate) struct SingleScript(ScriptTracer);
+pub struct SingleScript(ScriptTracer);
 
 impl SingleScript {
     /// A script that is the only tracer of its execution.
-    pub(crate) fn new(plan: &super::ScriptPlan) -> Self {
-        Self(ScriptTracer::new(plan))
+    pub fn new(plan: &ScriptPlan, no_host: fn() -> TraceError) -> Self {
+        Self(ScriptTracer::new(plan, no_host))
     }
 
     /// Executes the transaction under the script; the error is why there is no result of it.

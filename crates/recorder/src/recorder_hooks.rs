@@ -21,21 +21,21 @@ use revm::{Inspector, context_interface::Cfg};
 
 /// What was there before the current instruction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Before {
+pub struct Before {
     /// Depth of the frame that runs it: what follows is of this frame alone.
-    pub(crate) depth: usize,
+    pub depth: usize,
     /// Height of the stack.
-    pub(crate) stack: usize,
+    pub stack: usize,
     /// Gas left.
-    pub(crate) gas: u64,
+    pub gas: u64,
     /// Length of the journal.
-    pub(crate) journal: usize,
+    pub journal: usize,
 }
 
 impl Before {
     /// The interpreter's state at the start of an instruction.
     #[inline(always)]
-    pub(crate) fn of<CTX: ContextTr<Journal: JournalExt>>(
+    pub fn of<CTX: ContextTr<Journal: JournalExt>>(
         interpreter: &Interpreter<EthInterpreter>,
         context: &CTX,
     ) -> Self {
@@ -159,7 +159,8 @@ fn frame(kind: FrameKind, from: Address, to: Address, value: U256, gas: u64, inp
 }
 
 /// Gas that a frame cost its parent: all of it unless it succeeded, reverted, or never started.
-pub(crate) fn gas_used(result: InstructionResult, gas: &Gas, limit: u64) -> u64 {
+#[inline]
+pub fn gas_used(result: InstructionResult, gas: &Gas, limit: u64) -> u64 {
     if result.is_ok_or_revert() { limit.saturating_sub(gas.remaining()) } else { limit }
 }
 

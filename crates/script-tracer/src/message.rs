@@ -1,22 +1,22 @@
 //! The messages of the channel. Little endian; a header is u32 length of the payload, u8 kind,
 //! three zeros.
 
-use super::fields::Fields;
-use super::host::ScriptLimits;
-use super::plan::ScriptPlan;
-use super::state::StateReads;
+use crate::fields::Fields;
 use alloy_primitives::{Address, Bytes, U256};
 use hearth_primitives::Account;
+use hearth_recorder::ScriptLimits;
+use hearth_recorder::ScriptPlan;
+use hearth_recorder::StateReads;
 use serde::Serialize;
 
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 20;
 
 /// Bytes before a payload.
-pub(super) const HEADER_BYTES: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 8;
 
 /// Kinds of messages to the script host.
-pub(super) mod to {
+pub(crate) mod to {
     pub const BEGIN: u8 = 1;
     pub const STEPS: u8 = 2;
     pub const END: u8 = 3;
@@ -38,7 +38,7 @@ mod from {
 
 /// A message from the script host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum HostMessage {
+pub(crate) enum HostMessage {
     Ready,
     Read(Read),
     Loaded(Fields),
@@ -50,7 +50,7 @@ pub(super) enum HostMessage {
 
 /// A read of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(crate) enum Read {
     Account(Address),
     Slot(Address, U256),
     Code(Address),
@@ -62,7 +62,7 @@ struct Failed {
 }
 
 /// Reads a message; `None` where it is none.
-pub(super) fn said(kind: u8, payload: Vec<u8>) -> Option<HostMessage> {
+pub(crate) fn said(kind: u8, payload: Vec<u8>) -> Option<HostMessage> {
     let fields = |payload: &[u8]| Some(Fields(u32::from_le_bytes(payload.try_into().ok()?) & Fields::ALL.0));
     Some(match kind {
         from::READY => HostMessage::Ready,
@@ -89,20 +89,20 @@ fn read(payload: &[u8]) -> Option<Read> {
 }
 
 /// Appends a message.
-pub(super) fn put(out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
+pub(crate) fn put(out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     put_header(out, kind, payload.len());
     out.extend_from_slice(payload);
 }
 
 /// Appends the header of a message.
-pub(super) fn put_header(out: &mut Vec<u8>, kind: u8, length: usize) {
+pub(crate) fn put_header(out: &mut Vec<u8>, kind: u8, length: usize) {
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&[kind, 0, 0, 0]);
 }
 
 /// Appends an account as scripts see it: u8 exists, 3 or 7 zeros, f64 nonce, balance, code hash.
-pub(super) fn put_account(out: &mut Vec<u8>, account: Option<&Account>, zeros: usize) {
+pub(crate) fn put_account(out: &mut Vec<u8>, account: Option<&Account>, zeros: usize) {
     let exists = account.is_some();
     let account = account.copied().unwrap_or_default();
     out.push(u8::from(exists));
@@ -113,7 +113,7 @@ pub(super) fn put_account(out: &mut Vec<u8>, account: Option<&Account>, zeros: u
 }
 
 /// Appends the answer to a read.
-pub(super) fn put_answer(out: &mut Vec<u8>, read: Read, state: &mut dyn StateReads) {
+pub(crate) fn put_answer(out: &mut Vec<u8>, read: Read, state: &mut dyn StateReads) {
     let mut payload = Vec::new();
     let answered = match read {
         Read::Account(address) => {
@@ -133,7 +133,7 @@ pub(super) fn put_answer(out: &mut Vec<u8>, read: Read, state: &mut dyn StateRea
 /// The first message of a transaction.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Begin<'a> {
+pub(crate) struct Begin<'a> {
     source: Option<&'a str>,
     name: Option<&'a str>,
     config: &'a str,
@@ -183,7 +183,7 @@ impl<'a> Begin<'a> {
 /// OnTxStart).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct End {
+pub(crate) struct End {
     pub r#type: &'static str,
     pub from: Address,
     pub to: Address,
@@ -208,7 +208,7 @@ pub(super) struct End {
 }
 
 /// Appends a message whose payload is JSON.
-pub(super) fn put_json(out: &mut Vec<u8>, kind: u8, value: &impl Serialize) {
+pub(crate) fn put_json(out: &mut Vec<u8>, kind: u8, value: &impl Serialize) {
     let payload = serde_json::to_vec(value).unwrap_or_default();
     put(out, kind, &payload);
 }

@@ -1,9 +1,9 @@
 //! The replay of a block: transactions before the traced ones are executed, or their effects are
 //! applied from a capsule.
 
-use crate::drive::Replay;
+use crate::engine::Replay;
 use crate::error::TraceError;
-use crate::script::StateReads;
+use crate::state_reads::StateReads;
 use crate::tracing::{TxContext, TxEnd};
 use crate::watch::CancelInspector;
 use alloy_consensus::Transaction as _;

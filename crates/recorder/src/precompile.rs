@@ -32,7 +32,7 @@ const BN254_TWIST_B: Fp2 = (
 );
 
 /// Whether the address is a precompiled contract in this hard fork.
-pub(crate) fn is_precompile(spec: SpecId, address: &Address) -> bool {
+pub fn is_precompile(spec: SpecId, address: &Address) -> bool {
     Precompiles::new(PrecompileSpecId::from_spec_id(spec)).contains(address)
 }
 
