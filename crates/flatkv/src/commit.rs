@@ -3,8 +3,8 @@
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, RowWrite,
     invariants::check_sequence,
+    shared::{Core, SpaceRule, Writer},
     staging::{Merged, check_order},
-    store::{Core, SpaceRule, Writer},
 };
 use alloy_primitives::{Address, B256, U256};
 use hearth_flatkv_storage::{
@@ -402,7 +402,7 @@ impl Core {
 }
 
 #[cfg(feature = "bench")]
-use crate::bare::{has_halves, has_history};
+use crate::bench_switches::{has_halves, has_history};
 
 /// Whether history is written: always, except where a bench measures what it costs.
 #[cfg(not(feature = "bench"))]

@@ -9,8 +9,8 @@
 use crate::{
     Commit, CommitmentKind, FlatKvError, Head,
     commit::{Block, put_changes_and_index, put_head, put_rows, put_trie},
+    shared::{Core, Writer},
     staging::check_order,
-    store::{Core, Writer},
 };
 use alloy_primitives::B256;
 use hearth_flatkv_storage::{

@@ -1,6 +1,6 @@
 //! Index rows outside of commits.
 
-use crate::{FlatKv, FlatKvError, IndexWrite, store::Core};
+use crate::{FlatKv, FlatKvError, IndexWrite, shared::Core};
 use hearth_flatkv_storage::db::Family;
 
 impl FlatKv {

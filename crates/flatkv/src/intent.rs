@@ -2,7 +2,7 @@
 //! `intent` of the state's folder. It is written before the first thing that cannot be left
 //! half-done; an opening that finds it finishes the work, from whatever step it stopped at.
 
-use crate::{FlatKvError, Options, open::ROCKS_DIR, store::Core};
+use crate::{FlatKvError, Options, open::ROCKS_DIR, shared::Core};
 use alloy_primitives::{B256, hex};
 use hearth_flatkv_storage::{
     fields::Fields,

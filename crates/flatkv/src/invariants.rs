@@ -3,7 +3,7 @@
 
 use crate::{
     FlatKvError,
-    store::{Core, Writer},
+    shared::{Core, Writer},
 };
 use hearth_flatkv_storage::wal::record::RecordHead;
 use hearth_primitives::Height;

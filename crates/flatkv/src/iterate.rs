@@ -1,6 +1,6 @@
 //! Ordered iteration over one data DB, committed and pending rows, as of one moment.
 
-use crate::{FlatKv, FlatKvError, staging::Staged, store::Core};
+use crate::{FlatKv, FlatKvError, shared::Core, staging::Staged};
 use hearth_flatkv_storage::{
     db::{Family, Scan, successor},
     rows::{account_value, slot_key, slot_value, split_stamp},

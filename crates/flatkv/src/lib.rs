@@ -13,8 +13,11 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod apply;
 #[cfg(feature = "bench")]
 pub mod bare;
+#[cfg(feature = "bench")]
+mod bench_switches;
 mod codes;
 mod commit;
 mod commit_run;
@@ -23,6 +26,7 @@ mod flush;
 mod intent;
 mod invariants;
 mod iterate;
+mod kept_pasts;
 mod open;
 mod origin;
 mod parent;
@@ -31,12 +35,14 @@ mod past_trie;
 mod pending;
 mod prepared;
 mod prune;
+mod pruning;
 #[cfg(test)]
 mod publish_faults;
 mod readonly;
 mod repair;
 mod rollback;
 mod roots;
+mod shared;
 mod snapshot;
 mod staging;
 mod store;
@@ -45,9 +51,11 @@ mod sync;
 mod tests;
 mod transfer;
 mod trie;
+mod unflushed;
 mod unwind;
 mod verify;
 mod view;
+mod views;
 
 pub use hearth_disk::{Holder, LockError};
 #[cfg(feature = "failpoints")]

@@ -5,12 +5,12 @@ use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, TrieSession, TrieUpdate,
     codes::CodeCache,
     commit::{BATCH_BYTES_A_CHANGE, Block, put_block, put_lattice, put_trie},
-    flush::Unflushed,
     intent::{self, Intent},
-    prune::Pruning,
+    pruning::Pruning,
+    shared::{Core, SpaceRule, Writer},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
-    store::{Core, SpaceRule, Writer},
     trie::Kept,
+    unflushed::Unflushed,
     unwind::{block_changes, undo},
 };
 use alloy_primitives::{B256, keccak256};

@@ -5,7 +5,7 @@
 //! there is no row of any kind. A storage that was destroyed as a whole leaves a row in the data DB
 //! `legacy`, since the slots of the origin are not known here.
 
-use crate::{RowWrite, StateView, store::Core};
+use crate::{RowWrite, StateView, shared::Core};
 use alloy_primitives::{Address, U256};
 use hearth_flatkv_storage::{
     codec::RowChange,

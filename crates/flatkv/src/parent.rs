@@ -5,7 +5,7 @@
 //! block, so it is read at the block's own height: near the head the latest rows say it without a
 //! look into history.
 
-use crate::{StateView, store::Core};
+use crate::{StateView, shared::Core};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_flatkv_storage::{
     db::{Family, HistoryCursor},

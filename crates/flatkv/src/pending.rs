@@ -3,7 +3,7 @@
 use crate::{
     FlatKv, StateView,
     iterate::{RowIter, RowRange},
-    store::Core,
+    shared::Core,
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_flatkv_storage::{

@@ -4,7 +4,7 @@
 use crate::{
     Commit, FlatKv, FlatKvError, Fsync,
     commit::Ready,
-    store::{Core, Writer},
+    shared::{Core, Writer},
 };
 use hearth_flatkv_storage::{
     batch::{Batch, EncodedBatch},

@@ -6,7 +6,7 @@
 //! before. How far that went stands in the metadata, written with the deletions, so that after a
 //! crash it continues where it was.
 
-use crate::{FlatKvError, store::Core};
+use crate::{FlatKvError, shared::Core};
 use hearth_flatkv_storage::{
     db::{Db, Family},
     failpoints::{Failpoint, failpoint},
@@ -14,12 +14,11 @@ use hearth_flatkv_storage::{
 };
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::{Height, StateError};
-use parking_lot::Mutex;
 use std::{
     sync::{
         Arc, Weak,
-        atomic::{AtomicU64, Ordering::SeqCst},
-        mpsc::{Receiver, SyncSender, sync_channel},
+        atomic::Ordering::SeqCst,
+        mpsc::{Receiver, sync_channel},
     },
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
@@ -32,28 +31,6 @@ const STEP_ROWS: usize = 1024;
 const STEP_PAUSE: Duration = Duration::from_millis(1);
 /// Least time between two lines of the log: at the head of a chain, each block lets one go.
 const TELL_EVERY: Duration = Duration::from_secs(60);
-
-/// How far pruning is, and what wakes it.
-#[derive(Default)]
-pub(crate) struct Pruning {
-    /// Height at and below which everything is gone that no view can read.
-    pub(crate) pruned: AtomicU64,
-    wake: Mutex<Option<SyncSender<()>>>,
-}
-
-impl Pruning {
-    pub(crate) fn new(pruned: Height) -> Self {
-        Self { pruned: AtomicU64::new(pruned), wake: Mutex::default() }
-    }
-
-    /// The oldest height was raised.
-    pub(crate) fn wake(&self) {
-        if let Some(wake) = &*self.wake.lock() {
-            // A thread that has the message already, or has ended, needs none.
-            let _ = wake.try_send(());
-        }
-    }
-}
 
 /// The thread that prunes; dropping this ends it, after the step under way.
 pub(crate) struct Pruner {

@@ -4,10 +4,10 @@
 use crate::{
     FlatKv, FlatKvError, Fsync, NoTables, Options, Snapshot,
     codes::CodeCache,
-    flush::Unflushed,
+    shared::{Core, Writer},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
-    store::{Core, Writer},
     trie::Kept,
+    unflushed::Unflushed,
 };
 use hearth_flatkv_storage::{budget::Shares, db::Db, error::corrupt, wal::Wal};
 use hearth_metrics::FlatkvMetrics;

@@ -114,7 +114,7 @@ impl FlatKv {
     }
 }
 
-impl crate::store::Core {
+impl crate::shared::Core {
     /// The vectors of the head, and what takes its state back to a height, both as of one moment.
     fn pinned_lattice(&self, to: Option<Height>) -> Result<(Option<Changeset>, Lattice), StateError> {
         let pinned = self.db.pin()?;

@@ -1,6 +1,6 @@
 //! Syncing WAL and tables in the background, for [`Fsync::Interval`].
 
-use crate::{FlatKvError, Fsync, store::Core};
+use crate::{FlatKvError, Fsync, shared::Core};
 use hearth_primitives::StateError;
 use std::{
     sync::{

@@ -3,7 +3,7 @@
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, RowWrite, TrieUpdate,
     commit::{large_in_halves, put_lattice, put_trie, set_account, set_legacy, set_slot},
-    store::Core,
+    shared::Core,
     trie::Kept,
 };
 use alloy_primitives::{Address, U256};

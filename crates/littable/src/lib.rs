@@ -30,6 +30,7 @@ mod ctx;
 #[cfg(feature = "failpoints")]
 pub mod decoders;
 mod doc;
+mod drop_behind;
 mod error;
 #[cfg(feature = "failpoints")]
 pub mod failpoints;
@@ -64,6 +65,7 @@ mod truncate;
 mod upkeep;
 mod value;
 mod write;
+mod writer;
 
 pub use error::LittError;
 pub use iter::{Direction, Record, TableIter};

@@ -1,12 +1,16 @@
 //! Writing a run; its format is described in `run`.
 
+use crate::LittError;
+use crate::ctx::Ctx;
+use crate::doc;
 use crate::format::random;
 use crate::keys::{Id, NO_NUMBER};
 use crate::pages::entry_len;
 use crate::run::{
-    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, CoveredSegment, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, RunTail,
-    TRAILER, VERSION, filter_add, page_crc, raw_len,
+    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, CoveredSegment, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, Run, RunTail,
+    TRAILER, VERSION, filter_add, page_crc, raw_len, run_name,
 };
+use crate::segment::OpenSegment;
 use hearth_disk::DiskFile;
 
 /// Writes a run from entries in the order of their ids.
@@ -121,4 +125,23 @@ impl<'a> RunWriter<'a> {
         out.extend_from_slice(&crc.to_be_bytes());
         self.file.write_all_at(&out, self.written)
     }
+}
+
+/// Writes the run of one sealed segment, durably, and opens it.
+pub(crate) fn write_run(ctx: &Ctx, shard: u8, open: &OpenSegment) -> Result<Run, LittError> {
+    let index = open.segment.index();
+    let summary = open.progress.lock().summary;
+    let mut entries: Vec<Entry> =
+        open.keys.read().iter().map(|(id, place)| Entry { id: *id, segment: index, place: *place }).collect();
+    entries.sort_unstable_by_key(|entry| entry.id);
+    let covered = vec![CoveredSegment { header: open.segment.header, summary }];
+    let path = ctx.home.join(run_name(shard, index, index));
+    let cuts = ctx.state.lock().last_cut();
+    doc::replace_with(&*ctx.disk, &path, |file| {
+        let mut writer = RunWriter::new(file, (index, index), covered, entries.len() as u64, cuts);
+        entries.iter().try_for_each(|entry| writer.push(entry, summary.min_number))?;
+        writer.finish(shard)
+    })?;
+    let run = Run::open(&*ctx.disk, &path, shard, &ctx.budget, 0)?;
+    run.ok_or_else(|| LittError::corrupt(&path, 0, "key index that was just written"))
 }

@@ -7,7 +7,7 @@ use crate::keys::NO_NUMBER;
 use crate::shard::{Hit, Shard};
 use crate::store::StoreInner;
 use crate::value::Value;
-use crate::write::Writer;
+use crate::writer::Writer;
 use crate::{Keys, MAX_KEY_BYTES, MAX_SEQUENCE_KEY_BYTES, recover};
 use parking_lot::Mutex;
 use std::fmt;
@@ -65,7 +65,7 @@ impl Table {
             (state.shards, state.cutting)
         };
         if let (Some(cutting), true) = (cutting, ctx.may_write()) {
-            crate::truncate::drop_behind(&ctx, 0, cutting)?;
+            crate::drop_behind::drop_behind(&ctx, 0, cutting)?;
         }
         let mut writer = Writer::default();
         let mut lanes = Vec::new();

@@ -7,7 +7,7 @@ use crate::doc;
 use crate::format::{FOOTER_BYTES, FRAME_BYTES, Summary};
 use crate::keys::Id;
 use crate::run::{CoveredSegment, Entry, MAX_RUN_SEGMENTS, Run, run_name};
-use crate::run_write::RunWriter;
+use crate::run_write::{RunWriter, write_run};
 use crate::scan::{At, Scanner};
 use crate::segment::OpenSegment;
 use crate::shard::{Shard, ShardState};
@@ -45,25 +45,6 @@ pub(crate) fn digest(open: &OpenSegment, end: u64) -> Result<u32, LittError> {
         }
     }
     Ok(digest.finalize())
-}
-
-/// Writes the run of one sealed segment, durably, and opens it.
-pub(crate) fn write_run(ctx: &Ctx, shard: u8, open: &OpenSegment) -> Result<Run, LittError> {
-    let index = open.segment.index();
-    let summary = open.progress.lock().summary;
-    let mut entries: Vec<Entry> =
-        open.keys.read().iter().map(|(id, place)| Entry { id: *id, segment: index, place: *place }).collect();
-    entries.sort_unstable_by_key(|entry| entry.id);
-    let covered = vec![CoveredSegment { header: open.segment.header, summary }];
-    let path = ctx.home.join(run_name(shard, index, index));
-    let cuts = ctx.state.lock().last_cut();
-    doc::replace_with(&*ctx.disk, &path, |file| {
-        let mut writer = RunWriter::new(file, (index, index), covered, entries.len() as u64, cuts);
-        entries.iter().try_for_each(|entry| writer.push(entry, summary.min_number))?;
-        writer.finish(shard)
-    })?;
-    let run = Run::open(&*ctx.disk, &path, shard, &ctx.budget, 0)?;
-    run.ok_or_else(|| LittError::corrupt(&path, 0, "key index that was just written"))
 }
 
 /// Which of the runs (the newest first, by number of entries) to merge next: a range of them.

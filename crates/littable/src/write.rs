@@ -5,11 +5,11 @@ use crate::format::{
     FRAME_BYTES, FRAME_HEADER, FrameHeader, Head, KeyRange, MAX_HEAD_BYTES, encode_keys, position, put_head,
 };
 use crate::keys::{Id, NO_NUMBER, Spread};
-use crate::recover::Loaded;
 use crate::scan::Span;
 use crate::segment::{self, OpenSegment};
 use crate::shard::Shard;
 use crate::table::{Group, Table};
+use crate::writer::Writer;
 use crate::{LittError, MAX_GROUP_KEYS, MAX_VALUE_BYTES};
 use hearth_disk::DiskFile;
 use smallvec::SmallVec;
@@ -26,39 +26,6 @@ const MAX_OPEN_SEGMENTS: usize = 2;
 /// Enough for some seconds of a node's writing while the file system is busy with something else:
 /// removing segments, for example.
 const MAX_BUFFERS: usize = 8;
-
-/// What puts share. Held for memory operations, and for making a segment where none was made ahead.
-#[derive(Debug, Default)]
-pub(crate) struct Writer {
-    pub lanes: Vec<LaneWriter>,
-    /// Number of the next record, over all shards where there are several.
-    pub sequence: u64,
-    pub total_keys: u64,
-    pub total_bytes: u64,
-}
-
-#[derive(Debug)]
-pub(crate) struct LaneWriter {
-    /// Position up to which the shard is durable, and what of that is noted in a record.
-    pub synced: u64,
-    pub noted: u64,
-    /// Position behind the last group.
-    pub end: u64,
-    /// Whether the next record is the first of its segment: it carries its number.
-    first: bool,
-}
-
-impl Writer {
-    pub fn push_lane(&mut self, loaded: &Loaded) {
-        self.sequence = self.sequence.max(loaded.next_sequence);
-        self.lanes.push(LaneWriter {
-            synced: loaded.synced,
-            noted: loaded.noted,
-            end: loaded.last_group_end,
-            first: loaded.active_is_empty,
-        });
-    }
-}
 
 /// Keys of a group. Most groups have one key, which is stored without an allocation.
 type Few<T> = SmallVec<[T; 1]>;

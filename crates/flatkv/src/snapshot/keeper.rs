@@ -1,6 +1,6 @@
 //! The thread that takes the snapshots that are due by interval.
 
-use crate::{FlatKvError, store::Core};
+use crate::{FlatKvError, shared::Core};
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::StateError;
 use std::{

@@ -4,8 +4,8 @@
 use super::{DATABASE, Snapshot, folder};
 use crate::{
     FlatKvError, Options,
+    shared::{Core, Writer},
     snapshot::SNAPSHOTS_DIR,
-    store::{Core, Writer},
 };
 use hearth_flatkv_storage::{db::Db, error::corrupt};
 use hearth_metrics::{Level, LogEntry};
