@@ -113,8 +113,8 @@ export declare class NativeNode {
    * not change meanwhile.
    */
   followBlock(meta: string, block: Buffer, witness?: Buffer | undefined | null, extra?: Buffer | undefined | null): Promise<Buffer>
-  /** What a home that follows holds, as JSON; null in any other, and once the node is closed. */
-  followState(): string | null
+  /** What a home that follows holds, as JSON, or an error value; null in any other home. */
+  followState(): Buffer | null
   /**
    * A number that differs after each change of what [`follow_state`](Self::follow_state) says;
    * -1 once the node is closed.

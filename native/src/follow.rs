@@ -45,11 +45,13 @@ impl NativeNode {
         Ok(promise)
     }
 
-    /// What a home that follows holds, as JSON; null in any other, and once the node is closed.
-    #[napi(catch_unwind)]
-    pub fn follow_state(&self) -> Option<String> {
-        let state = self.node().followed_state().ok()?;
-        String::from_utf8(state).ok().filter(|state| state != "null")
+    /// What a home that follows holds, as JSON, or an error value; null in any other home.
+    #[napi(catch_unwind, ts_return_type = "Buffer | null")]
+    pub fn follow_state(&self) -> Option<Answer> {
+        match guarded(|| self.node().followed_state()) {
+            Ok(state) if state == b"null" => None,
+            state => Some(state.into()),
+        }
     }
 
     /// A number that differs after each change of what [`follow_state`](Self::follow_state) says;

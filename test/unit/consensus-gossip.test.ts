@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { broadcast, firstBatch, Gossip, type Verdict, verdictOf } from '../../ts/consensus/gossip.ts'
 import { fetchNetwork } from '../../ts/consensus/join.ts'
+import { type RefusalKind, refusalKind } from '../../ts/consensus/refusals.ts'
 import { type EngineView, EngineViews, engineView } from '../../ts/consensus/rpc.ts'
 import type { HandlerContext } from '../../ts/rpc/method.ts'
 import { syncing } from '../../ts/rpc/methods/eth/syncing.ts'
@@ -44,6 +45,18 @@ describe('what CometBFT says of a transaction', () => {
     ['Tx too large. Max size is 1048576, but got 2000000', 'refused'],
   ])('%s', (data, verdict) => {
     expect(verdictOf(data === undefined ? undefined : { message: 'Internal error', data })).toBe(verdict)
+  })
+
+  it.each<[number, string, RefusalKind]>([
+    [-32603, 'tx (AB) not found', 'not_found'],
+    [-32603, 'height 99 must be less than or equal to the current blockchain height 5', 'bad_request'],
+    [-32603, 'page should be within [1, 1] range, given 2', 'bad_request'],
+    [-32602, 'anything', 'bad_request'],
+    [-32603, 'Tx too large. Max size is 1048576, but got 2000000', 'too_large'],
+    [-32603, 'read message: EOF', 'app_gone'],
+    [-32603, 'transaction indexing is disabled', 'other'],
+  ])('%d %s', (code, data, kind) => {
+    expect(refusalKind({ code, message: 'Internal error', data })).toBe(kind)
   })
 
   it('is asked in batches of bounded length', () => {

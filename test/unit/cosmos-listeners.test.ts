@@ -209,15 +209,6 @@ describe('REST', () => {
     expect([await limit('20'), await limit('21'), await limit('99999999999999999999'), await limit('x')]).toEqual(['20', '20', '20', 'x'])
   })
 
-  it('answers unknown queries with "not implemented"', async () => {
-    const unknown = () => new CoreError('invalid_params', 'unknown variant `cosmosRest`, expected one of `call`')
-    const { get, call, reported } = await open(unknown, { query: unknown })
-    const { status, json } = await get('/cosmos/staking/v1beta1/pool')
-    expect([status, json]).toEqual([501, { code: 12, message: 'Not Implemented', details: [] }])
-    expect((await call('cosmos.staking.v1beta1.Query/Pool')).code).toBe(12)
-    expect(reported).toEqual([])
-  })
-
   it('hides what fails within the node, and says that it is busy', async () => {
     const { get, reported } = await open(() => new CoreError('internal', 'a secret path /home/x'))
     expect((await get('/cosmos/staking/v1beta1/pool')).json).toEqual({ code: 13, message: 'internal error', details: [] })

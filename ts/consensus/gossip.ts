@@ -1,6 +1,7 @@
 // Transactions of the node's pool for the mempool of CometBFT, which passes them on to other nodes.
 // Only versions before 0.40 need it: later ones request them from the application.
 import { RPC_BATCH_MAX, RPC_BODY_BYTES_MAX } from './config-toml.ts'
+import { type RefusalKind, type RpcError, refusalKind } from './refusals.ts'
 import { fetchEngine } from './rpc.ts'
 
 /** Time between two looks into the pool, in milliseconds. */
@@ -27,13 +28,12 @@ const BATCH_BYTES_MAX = RPC_BODY_BYTES_MAX - 64 * 1024
 /** What became of a transaction. */
 export type Verdict = 'taken' | 'again' | 'refused'
 
-/** What an error of broadcast_tx_async means: the text of mempool/errors.go of CometBFT. */
-export function verdictOf(error: { readonly message?: string; readonly data?: string } | undefined): Verdict {
-  if (error === undefined) return 'taken'
-  const text = `${error.message ?? ''} ${error.data ?? ''}`
-  if (/already exists in cache/.test(text)) return 'taken'
-  return /mempool is full|not ready|not running|EOF|connection|client/i.test(text) ? 'again' : 'refused'
-}
+/** What became of a transaction by the kind of the error; any other kind is a refusal. */
+const VERDICTS: Partial<Record<RefusalKind, Verdict>> = { in_cache: 'taken', mempool_full: 'again', app_gone: 'again' }
+
+/** What an error of broadcast_tx_async means. */
+export const verdictOf = (error: RpcError | undefined): Verdict =>
+  error === undefined ? 'taken' : (VERDICTS[refusalKind(error)] ?? 'refused')
 
 /** The first transactions of some that fit one request, in base64. */
 export function firstBatch(hexes: readonly string[], bytesMax = BATCH_BYTES_MAX, countMax = RPC_BATCH_MAX): string[] {
@@ -54,7 +54,7 @@ export async function broadcast(url: string, batch: readonly string[]): Promise<
   const answer = await fetchEngine(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }, BATCH_MS_MAX)
   const answers = (Array.isArray(answer) ? answer : [answer]) as {
     readonly id?: number
-    readonly error?: { message?: string; data?: string }
+    readonly error?: RpcError
   }[]
   const byId = new Map(answers.map((one) => [one.id, one]))
   return batch.map((_, id) => {

@@ -1,4 +1,5 @@
 // The RPC of CometBFT, as far as the node reads it: what it says of itself and of its peers.
+import { type RefusalKind, type RpcError, refusalKind, textOf } from './refusals.ts'
 
 /** Longest time for an answer, in milliseconds. */
 const ANSWER_MS_MAX = 2000
@@ -17,6 +18,13 @@ export class EngineRpcError extends Error {
 /** CometBFT answered with an error. */
 export class EngineRefusal extends EngineRpcError {
   override name = 'EngineRefusal'
+  readonly kind: RefusalKind
+
+  /** `where` is what was requested. */
+  constructor(where: string, error: RpcError) {
+    super(`${where}: ${textOf(error) || 'no result'}`)
+    this.kind = refusalKind(error)
+  }
 }
 
 /** Reads a body of bounded length. */
@@ -47,9 +55,9 @@ export async function fetchEngine(url: string, init: RequestInit = {}, withinMs 
 export async function engineResult<T>(url: string, path: string, withinMs?: number): Promise<T> {
   const { result, error } = (await fetchEngine(`${url}/${path}`, {}, withinMs)) as {
     result?: T
-    error?: { message?: string; data?: string }
+    error?: RpcError
   }
-  if (result === undefined) throw new EngineRefusal(`${path}: ${[error?.message, error?.data].filter(Boolean).join(' ') || 'no result'}`)
+  if (result === undefined) throw new EngineRefusal(path, error ?? {})
   return result
 }
 

@@ -204,9 +204,9 @@ class NativeFollow implements FollowPort {
     // Before the state: a change between both is seen by the next call.
     const changes = this.node.followChanges()
     if (this.held?.changes === changes) return this.held.state
-    const json = this.node.followState()
-    if (json === null) throw new CoreError('closed', 'node is closed')
-    const state = JSON.parse(json) as FollowState
+    const answer = this.node.followState()
+    if (answer === null) throw new CoreError('internal', 'this data directory follows no node')
+    const state = jsonOf<FollowState>(unwrap(answer))
     this.held = { changes, state }
     return state
   }

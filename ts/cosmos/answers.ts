@@ -1,7 +1,6 @@
 // Answers to queries in both forms: from the core as it gives them, from CometBFT through the
 // tables of messages.
 
-import { CoreError } from '../core/error.ts'
 import type { Core } from '../core/port.ts'
 import { readAs } from '../core/results.ts'
 import { ENGINE_QUERIES, type EngineSource, engineParams } from './engine-queries.ts'
@@ -25,14 +24,6 @@ const JSON_HEAD = /^\{"code":0,"height":"(\d+)","body":/
 
 /** Maximum length of this start, in bytes. */
 const HEAD_BYTES_MAX = 64
-
-/** Start of the error message of serde for an unknown operation. */
-const UNKNOWN_OPERATION = 'unknown variant'
-
-/** A core without queries of its state has none of them. */
-function unknownToCore(e: unknown): never {
-  throw e instanceof CoreError && e.message.startsWith(UNKNOWN_OPERATION) ? notImplemented() : e
-}
 
 /** An answer of the core in protobuf. */
 interface CosmosAnswer {
@@ -62,7 +53,7 @@ export class Answers {
   json({ name, source }: Query, params: Params, height: number | undefined): Promise<Answer> | Answer {
     if (source === 'engine') return this.jsonOfEngine(name, params)
     const given = this.core.request('cosmosRest', { query: name, params, ...at(height) })
-    return typeof given === 'string' ? jsonAnswer(given) : given.then(jsonAnswer, unknownToCore)
+    return typeof given === 'string' ? jsonAnswer(given) : given.then(jsonAnswer)
   }
 
   private async jsonOfEngine(name: string, params: Params): Promise<Answer> {
@@ -85,7 +76,7 @@ export class Answers {
       }
     }
     const args = { path: `/${name}`, data: `0x${data.toString('hex')}` as const, ...at(height) }
-    const answer = await readAs<CosmosAnswer>(this.core, 'cosmosQuery', args).catch(unknownToCore)
+    const answer = await readAs<CosmosAnswer>(this.core, 'cosmosQuery', args)
     if (answer.code !== CODES.ok) throw new QueryFailure(answer.code, answer.log, answer.height)
     return { body: Buffer.from((answer.value ?? '0x').slice(2), 'hex'), height: answer.height }
   }

@@ -1,4 +1,5 @@
 // Queries that CometBFT answers: what the node is, blocks, sets of validators, transactions.
+import { type RefusalKind, type RpcError, refusalKind, textOf } from '../consensus/refusals.ts'
 import { EngineRefusal, EngineRpcError, engineResult, fetchEngine } from '../consensus/rpc.ts'
 import { ACCOUNT_PREFIX, bech32 } from '../rpc/bech32.ts'
 import { CODES, invalid, QueryFailure } from './failure.ts'
@@ -38,13 +39,15 @@ function urlOf({ rpcUrl }: EngineSource): string {
   return url
 }
 
+/** Codes by the kind of a refusal; any other kind is an internal failure. */
+const REFUSAL_CODES: Partial<Record<RefusalKind, number>> = { not_found: CODES.notFound, bad_request: CODES.invalidArgument }
+
+/** Codes of the SDK for what CometBFT itself refuses (cosmos-sdk types/errors/errors.go). */
+const SDK_CODES: Partial<Record<RefusalKind, number>> = { in_cache: 19, mempool_full: 20, too_large: 21 }
+
 /** A refusal of CometBFT as a failure of a query. */
 function failureOf(e: unknown): unknown {
-  if (e instanceof EngineRefusal) {
-    if (/not found/i.test(e.message)) return new QueryFailure(CODES.notFound, e.message)
-    if (/height|page|hash|query|invalid|parse/i.test(e.message)) return invalid(e.message)
-    return new QueryFailure(CODES.internal, e.message)
-  }
+  if (e instanceof EngineRefusal) return new QueryFailure(REFUSAL_CODES[e.kind] ?? CODES.internal, e.message)
   return e instanceof EngineRpcError ? new QueryFailure(CODES.unavailable, e.message) : e
 }
 
@@ -215,14 +218,12 @@ async function broadcastTx(source: EngineSource, { tx_bytes, mode }: Values): Pr
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
   const answer = (await fetchEngine(urlOf(source), init, BROADCAST_MS_MAX).catch((e: unknown) => {
     throw failureOf(e)
-  })) as { result?: Values & { hash: string; log?: string }; error?: { message?: string; data?: string } }
+  })) as { result?: Values & { hash: string; log?: string }; error?: RpcError }
   if (answer.result === undefined) {
-    const text = `${answer.error?.message ?? ''} ${answer.error?.data ?? ''}`.trim()
-    // The codes of the SDK for what CometBFT itself refuses (types/errors).
-    if (/already exists in cache/.test(text)) return { tx_response: { codespace: 'sdk', code: 19, raw_log: text } }
-    if (/mempool is full/.test(text)) return { tx_response: { codespace: 'sdk', code: 20, raw_log: text } }
-    if (/too large/i.test(text)) return { tx_response: { codespace: 'sdk', code: 21, raw_log: text } }
-    throw new QueryFailure(CODES.internal, text)
+    const error = answer.error ?? {}
+    const code = SDK_CODES[refusalKind(error)]
+    if (code === undefined) throw new QueryFailure(CODES.internal, textOf(error))
+    return { tx_response: { codespace: 'sdk', code, raw_log: textOf(error) } }
   }
   const { result } = answer
   return { tx_response: { ...result, txhash: result.hash, raw_log: result.log, data: '' } }

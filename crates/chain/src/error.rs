@@ -326,6 +326,16 @@ impl ChainError {
         }
     }
 
+    /// The message without the command that repairs the damage, for a caller that names it with its
+    /// arguments.
+    pub fn finding(&self) -> String {
+        match self {
+            Self::Store(error) => error.finding(),
+            Self::State(error) | Self::Ledger(LedgerError::Index(error)) => error.finding(),
+            other => other.to_string(),
+        }
+    }
+
     /// Who has the home open, where that is the error and is known.
     pub fn holder(&self) -> Option<&Holder> {
         match self.home_in_use()? {

@@ -3,7 +3,7 @@
 use crate::{MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES};
 use alloy_primitives::{Address, B256, U256};
 use hearth_disk::LockError;
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::{Height, REPAIR, StateError};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -165,7 +165,7 @@ pub enum FlatKvError {
         limit: u64,
     },
     /// The changelog WAL is damaged where no crash could have damaged it.
-    #[error("{path}: bad record at byte {offset} ({what}); run `hearth db repair`")]
+    #[error("{}{}", bad_record(path, *offset, what), REPAIR)]
     WalDamaged {
         /// Segment file.
         path: PathBuf,
@@ -176,9 +176,7 @@ pub enum FlatKvError {
     },
     /// Records that were synced to disk are gone from the end of the WAL, or their table positions
     /// do not verify.
-    #[error(
-        "the WAL in {path} ends at record {last}, but record {synced} was synced; run `hearth db repair`"
-    )]
+    #[error("{}{}", records_missing(path, *last, *synced), REPAIR)]
     WalTruncated {
         /// Folder of the WAL.
         path: PathBuf,
@@ -189,9 +187,7 @@ pub enum FlatKvError {
     },
     /// RocksDB and the WAL have no common height: the stores do not belong together, or one is
     /// damaged.
-    #[error(
-        "the state store (height {store}) and its WAL (heights {base} to {head}) share no block; run `hearth db repair`"
-    )]
+    #[error("{}{}", no_common_block(*store, *base, *head), REPAIR)]
     Diverged {
         /// Height of RocksDB.
         store: Height,
@@ -201,9 +197,7 @@ pub enum FlatKvError {
         head: Height,
     },
     /// The commitment computed from the store is not the one that was recorded.
-    #[error(
-        "commitment of height {height}: recorded {recorded}, computed {computed}; run `hearth db repair`"
-    )]
+    #[error("{}{}", bad_commitment(*height, recorded, computed), REPAIR)]
     BadCommitment {
         /// Height of the head.
         height: Height,
@@ -253,7 +247,7 @@ pub enum FlatKvError {
         why: String,
     },
     /// Neither database nor log are there, but the tables joined to them hold something.
-    #[error("the state store in {dir} is gone, but not what its tables hold; run `hearth db repair`")]
+    #[error("{}{}", store_gone(dir), REPAIR)]
     Gone {
         /// Folder of the state.
         dir: PathBuf,
@@ -320,6 +314,19 @@ impl FlatKvError {
         }
     }
 
+    /// The message without [`REPAIR`], for a caller that names the command with its arguments.
+    pub fn finding(&self) -> String {
+        match self {
+            Self::State(error) => error.finding(),
+            Self::WalDamaged { path, offset, what } => bad_record(path, *offset, what),
+            Self::WalTruncated { path, last, synced } => records_missing(path, *last, *synced),
+            Self::Diverged { store, base, head } => no_common_block(*store, *base, *head),
+            Self::BadCommitment { height, recorded, computed } => bad_commitment(*height, recorded, computed),
+            Self::Gone { dir } => store_gone(dir),
+            other => other.to_string(),
+        }
+    }
+
     /// This error as that of a read of state; one that began as a [`StateError`] is that again.
     pub fn into_state(self) -> StateError {
         match self {
@@ -342,6 +349,26 @@ impl From<LockError> for FlatKvError {
             held @ LockError::Held { .. } => Self::Locked(held),
         }
     }
+}
+
+fn bad_record(path: &Path, offset: u64, what: &str) -> String {
+    format!("{}: bad record at byte {offset} ({what})", path.display())
+}
+
+fn records_missing(path: &Path, last: u64, synced: u64) -> String {
+    format!("the WAL in {} ends at record {last}, but record {synced} was synced", path.display())
+}
+
+fn no_common_block(store: Height, base: Height, head: Height) -> String {
+    format!("the state store (height {store}) and its WAL (heights {base} to {head}) share no block")
+}
+
+fn bad_commitment(height: Height, recorded: &B256, computed: &B256) -> String {
+    format!("commitment of height {height}: recorded {recorded}, computed {computed}")
+}
+
+fn store_gone(dir: &Path) -> String {
+    format!("the state store in {} is gone, but not what its tables hold", dir.display())
 }
 
 fn heights(of: &[(Height, Height)]) -> String {

@@ -163,7 +163,7 @@ pub fn refuse_endless(disk: &dyn Disk, dir: &Path) -> Result<(), StateError> {
 /// A MANIFEST that RocksDB would read without end.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{} is damaged: at byte {offset} it has a record type that no MANIFEST has; run `hearth db repair`",
+    "{} is damaged: at byte {offset} it has a record type that no MANIFEST has",
     path.display()
 )]
 struct DamagedManifest {

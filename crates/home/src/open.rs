@@ -81,9 +81,8 @@ fn open_error(home: &Path, error: ChainError) -> NodeError {
         return chain_error(home, error);
     }
     let repairable = !matches!(error, ChainError::Ledger(LedgerError::Unopenable(_)));
-    // Some messages name the command themselves.
-    let reason = error.to_string().replace("; run `hearth db repair`", "");
-    NodeError::HomeDamaged { home: home.to_owned(), reason, repairable }
+    // The error of the node names the command with its arguments.
+    NodeError::HomeDamaged { home: home.to_owned(), reason: error.finding(), repairable }
 }
 
 /// The development chain that the home has, whatever it began with, or a new one.

@@ -19,7 +19,9 @@ pub use failure::{Failure, STORE_FAILED_PUBLIC};
 pub use fair_queue::FairQueue;
 pub use native::{NATIVE_FAILED, NATIVE_OUT_OF_GAS, NativeOutcome, NativeSidecar, NativeTransaction};
 pub use origin::RemoteState;
-pub use state::{BlockHashes, Elsewhere, RootTracker, SharedError, StateError, StateReader, is_elsewhere};
+pub use state::{
+    BlockHashes, Elsewhere, REPAIR, RootTracker, SharedError, StateError, StateReader, is_elsewhere,
+};
 pub use waits::OriginWaits;
 
 use alloy_eips::eip7685::Requests;

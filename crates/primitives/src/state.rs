@@ -68,7 +68,7 @@ pub enum StateError {
     #[error("{0}")]
     NotHere(#[source] Elsewhere),
     /// A row of the store does not decode, or contradicts another one.
-    #[error("state store: damaged {what} row; run `hearth db repair`")]
+    #[error("{}{}", damaged_row(what), REPAIR)]
     Damaged {
         /// Kind of the row.
         what: &'static str,
@@ -116,7 +116,22 @@ pub fn is_elsewhere(error: &(dyn Error + 'static)) -> bool {
 /// An error that several holders of a failed store share.
 pub type SharedError = Arc<dyn Error + Send + Sync>;
 
+/// What the message of a damaged store ends with: what to do.
+pub const REPAIR: &str = "; run `hearth db repair`";
+
+fn damaged_row(what: &str) -> String {
+    format!("state store: damaged {what} row")
+}
+
 impl StateError {
+    /// The message without [`REPAIR`], for a caller that names the command with its arguments.
+    pub fn finding(&self) -> String {
+        match self {
+            Self::Damaged { what } => damaged_row(what),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether something in the store is damaged, so that a repair may help.
     pub fn is_damage(&self) -> bool {
         match self {

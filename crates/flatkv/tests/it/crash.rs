@@ -91,8 +91,10 @@ fn a_flipped_byte_before_a_sound_record_is_refused() {
         assert_eq!(fs::read(&damaged.segments()[0]).unwrap(), before);
     }
     let header = with_wal(&home, |bytes| bytes[14] ^= 1);
-    let error = header.open().err().unwrap().to_string();
-    assert!(error.contains("byte 0 (segment header); run `hearth db repair`"), "{error}");
+    let error = header.open().err().unwrap();
+    let (text, finding) = (error.to_string(), error.finding());
+    assert!(finding.ends_with("byte 0 (segment header)"), "{finding}");
+    assert_eq!(text, format!("{finding}; run `hearth db repair`"));
 }
 
 #[test]
