@@ -27,7 +27,7 @@ const TEXTS: readonly (readonly [RegExp, RefusalKind])[] = [
   [/not ready|not running|EOF|connection|client/i, 'app_gone'],
   // rpc/core/tx.go: Tx.
   [/not found/i, 'not_found'],
-  // rpc/core/env.go: validatePage, getHeight; rpc/core/tx.go: TxSearch; parameters that do not read.
+  // rpc/core/env.go: validatePage, getHeight; rpc/core/tx.go: TxSearch; unreadable parameters.
   [/height|page|hash|query|invalid|parse/i, 'bad_request'],
 ]
 

@@ -3,8 +3,8 @@
 //!
 //! - [`db`]: RocksDB, its families, batches ([`batch`]), the gate in front of reads ([`gate`]) and
 //!   its MANIFEST ([`manifest`]).
-//! - [`rows`]: keys and values of all families, made of the parts in [`codec`]; what a database says
-//!   about itself ([`stored`]); the lattice vectors over rows ([`commitment`]).
+//! - [`rows`]: keys and values of all families, made of the parts in [`codec`]; what a database
+//!   says about itself ([`stored`]); the lattice vectors over rows ([`commitment`]).
 //! - [`wal`]: records, segments, scanning and salvage of the log.
 //! - [`FlatKvError`], [`Options`], [`Commit`] and [`Head`]: what callers of the store see.
 //!

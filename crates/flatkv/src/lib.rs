@@ -2,8 +2,8 @@
 //! state trie, and the changelog WAL that makes one block one commit.
 //!
 //! - One RocksDB with a column family for each kind of row, its own log off
-//!   ([`hearth_flatkv_storage`]). The WAL is the only log, and a WAL record is the commit point: [`FlatKv::open`] replays it into RocksDB, or takes
-//!   RocksDB back to it.
+//!   ([`hearth_flatkv_storage`]). The WAL is the only log, and a WAL record is the commit point:
+//!   [`FlatKv::open`] replays it into RocksDB, or takes RocksDB back to it.
 //! - Latest is flat: one point read. History is versioned beside it, so a [`StateView`] answers at
 //!   any retained height, beside commits and unwinds.
 //! - [`CommitmentKind`] says what a head commits to: the Merkle Patricia root, a lattice hash, or

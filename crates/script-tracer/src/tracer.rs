@@ -93,7 +93,10 @@ pub struct ScriptTracer {
 }
 
 impl ScriptTracer {
-    /// A tracer of this script. [`Tracing::open`](hearth_recorder::Tracing::open) connects it to the script host.
+    /// A tracer of this script. [`Tracing::open`] connects it to the script host.
+    ///
+    /// [`Tracing::open`]: hearth_recorder::Tracing::open
+    ///
     /// `no_host` is the error where nothing runs scripts.
     pub fn new(plan: &ScriptPlan, no_host: fn() -> TraceError) -> Self {
         Self {

@@ -2,9 +2,9 @@
 //!
 //! - [`TraceConfig`] is the second parameter of `debug_traceTransaction`; [`TracePlan`] is its
 //!   checked form. One table ([`TRACERS`]) has every tracer.
-//! - A tracer ([`Tracing`]) observes the execution and turns what it recorded into the bytes for the
-//!   client. Recorder, contract, limits and JSON are in [`hearth_recorder`], JavaScript tracers in
-//!   [`hearth_script_tracer`].
+//! - A tracer ([`Tracing`]) observes the execution and turns what it recorded into the bytes for
+//!   the client. Recorder, contract, limits and JSON are in [`hearth_recorder`], JavaScript tracers
+//!   in [`hearth_script_tracer`].
 //! - [`trace_block`] and [`trace_transaction`] drive them over any implementation of [`Replay`],
 //!   which runs the transactions of a block.
 //!
