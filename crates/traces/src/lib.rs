@@ -9,6 +9,7 @@ mod capsules;
 mod js_tracers;
 mod ops;
 mod request;
+mod resolvers;
 mod shared_traces;
 mod step_indexes;
 mod steps_request;
@@ -23,6 +24,7 @@ pub use js_tracers::{Caller, HookLink, JsTracers, ScriptNeed, Threads, hook_link
 pub use ops::call_site::CallSite;
 pub use ops::search::time_is_over;
 pub use request::{CallBundle, TraceCall, TraceCallMany, TraceRequest, TraceSubject};
+pub use resolvers::TraceJob;
 pub use table::tracer_table;
 pub use trace::{Counted, check_traceable, trace_error};
 pub use traces::Traces;

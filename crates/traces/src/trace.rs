@@ -6,7 +6,7 @@ use crate::{
     baked::derived,
     capsules::ProcessorsGuard,
     ops::{filter, parity, profile, state_access, steps, trace_call},
-    shared_traces::{Part, TraceOutput},
+    shared_traces::TraceOutput,
     trace_source::{Source, replay_error},
 };
 use alloy_primitives::{Address, B256};
@@ -133,7 +133,7 @@ impl Traces {
             return Ok(());
         }
         let senders = self.home().senders_of(block)?;
-        self.trace_block((&block.block, block.hash), &senders, index, plan, limits, sender)
+        self.share_or_execute((&block.block, block.hash), &senders, index, plan, limits, sender)
     }
 
     /// The plan of a `trace_block` with the block's rewards; `None` for every other plan.
@@ -178,45 +178,8 @@ impl Traces {
         self.trace_into((block, hash), &senders, None, plan, limits, TraceOutput::alone(sender, 0))
     }
 
-    fn trace_block(
-        &self,
-        (block, hash): (&Block, B256),
-        senders: &[Address],
-        index: Option<usize>,
-        plan: &TracePlan,
-        limits: &Limits,
-        sender: &mut ByteSender,
-    ) -> Result<(), NodeError> {
-        // Two runs of a script need not give the same bytes.
-        if index.is_some() || !plan.scripts().is_empty() {
-            return self.trace_into(
-                (block, hash),
-                senders,
-                index,
-                plan,
-                limits,
-                TraceOutput::alone(sender, 0),
-            );
-        }
-        let skip = match self.capsules().shared.join(hash, plan) {
-            Part::Leads(leader) => {
-                let out = TraceOutput::leading(sender, &leader);
-                self.trace_into((block, hash), senders, None, plan, limits, out)?;
-                leader.whole();
-                return Ok(());
-            }
-            Part::Follows(running) => running.follow(sender, limits)?,
-        };
-        match skip {
-            None => Ok(()),
-            Some(skip) => {
-                self.trace_into((block, hash), senders, None, plan, limits, TraceOutput::alone(sender, skip))
-            }
-        }
-    }
-
     /// Executes what a trace needs, and writes it.
-    fn trace_into(
+    pub(crate) fn trace_into(
         &self,
         (block, hash): (&Block, B256),
         senders: &[Address],

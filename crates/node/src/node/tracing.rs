@@ -2,15 +2,13 @@
 //! traces that run on the heavy pool.
 
 use super::Node;
-use crate::memory::Memory;
 use hearth_home::{
-    ByteSender, ByteStream, NodeError, TraceSourceKind,
+    ByteSender, ByteStream, NodeError,
     stream::{self, Canceller},
-    workers::{Kind, Order, Submitter, guarded},
 };
 use hearth_tracers::Cancel;
 use hearth_traces::{
-    Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, TraceRequest, Traces, hook_link,
+    Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, TraceJob, TraceRequest, Traces, hook_link,
 };
 use std::sync::Arc;
 
@@ -50,39 +48,18 @@ impl Node {
             });
             return stream;
         }
-        let asked = traces.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
-        let client = asker.client.clone();
-        let (heavy, memory) = (self.heavy.submitter(), self.memory.clone());
-        let live = TraceJob { traces, request, client, cancel, sender, heavy, memory };
-        let Some((baked, ask)) = asked else {
-            live.start();
-            return stream;
+        let memory = self.memory.clone();
+        let job = TraceJob {
+            traces,
+            request,
+            client: asker.client.clone(),
+            cancel,
+            sender,
+            read: self.read.submitter(),
+            heavy: self.heavy.submitter(),
+            admit: Box::new(move || memory.admit()),
         };
-        let read = self.read.submitter();
-        if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
-            live.traces.home().mark_height(answer.height, &live.sender);
-            live.sender.feed(TraceSourceKind::Baked, answer.into(), read);
-            return stream;
-        }
-        let feeder = read.clone();
-        let submitted = read.submit_with(live, move |mut live| {
-            match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
-                Ok(Some((height, answer))) => {
-                    live.traces.home().mark_height(height, &live.sender);
-                    match answer {
-                        Ok(feed) => live.sender.feed(TraceSourceKind::Baked, feed, feeder),
-                        Err(error) => {
-                            live.sender.set_origin(TraceSourceKind::Baked);
-                            live.sender.finish(Err(error));
-                        }
-                    }
-                }
-                Ok(None) | Err(_) => live.start(),
-            }
-        });
-        if let Err((live, _)) = submitted {
-            live.start();
-        }
+        job.resolve(envelope);
         stream
     }
 
@@ -130,34 +107,5 @@ impl Node {
                 Err(stream)
             }
         }
-    }
-}
-
-/// A trace that is to be made from the block itself.
-struct TraceJob {
-    traces: Arc<Traces>,
-    request: TraceRequest,
-    /// Whose it is: clients take turns.
-    client: Arc<str>,
-    cancel: Cancel,
-    sender: ByteSender,
-    heavy: Submitter,
-    memory: Arc<Memory>,
-}
-
-impl TraceJob {
-    /// Queues the trace. It is refused if memory is short or the queue is full, and if it has
-    /// waited too long.
-    fn start(self) {
-        let Self { traces, request, client, cancel, sender, heavy, memory } = self;
-        if let Err(error) = memory.admit() {
-            return sender.finish(Err(error));
-        }
-        let order = Order { client, kind: Kind::Trace, cancel: cancel.clone() };
-        heavy.submit_for(order, move |go| match go {
-            Ok(()) if cancel.is_cancelled() => sender.finish(Err(traces.home().interrupted())),
-            Ok(()) => traces.run_trace(request, cancel, sender, None),
-            Err(error) => sender.finish(Err(error)),
-        });
     }
 }
