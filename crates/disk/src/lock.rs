@@ -112,8 +112,11 @@ struct Held(File);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // The lock ends with the descriptor in any case.
+        // The lock ends with the descriptor in any case, though not before the last copy of it is
+        // closed: a process that another thread just forked has one until it executes its program.
+        // Unlocking ends the lock for all copies (flock(2)).
         let _ = self.0.set_len(0);
+        let _ = self.0.unlock();
     }
 }
 
@@ -161,6 +164,18 @@ mod tests {
         assert_eq!(holder.unwrap().pid, std::process::id());
         drop(first);
         assert_eq!(fs::read(&path).unwrap(), b"");
+        lock(&path).unwrap();
+    }
+
+    #[test]
+    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("LOCK");
+        let first = lock(&path).unwrap();
+        let held = first._held.downcast_ref::<Held>().unwrap();
+        // What a forked process has.
+        let _copy = held.0.try_clone().unwrap();
+        drop(first);
         lock(&path).unwrap();
     }
 
