@@ -3,7 +3,7 @@
 
 import { CoreDecorator } from '../core/decorator.ts'
 import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
-import { readAs, readBytes } from '../core/results.ts'
+import { readAs } from '../core/results.ts'
 import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
 import { CONSOLE_DIGITS } from './console-log.ts'
 import { consoleLines, type Failure, type Frame, failureOf } from './frames.ts'
@@ -124,19 +124,22 @@ export class Console {
     return new WatchedCore(this.core, (core, op, args) => this.request(core, op, args))
   }
 
-  private async request<Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]): Promise<Uint8Array> {
-    if (op === 'setLoggingEnabled') {
-      const { enabled } = args as Operations['setLoggingEnabled']
-      const from = await eventCount(core)
-      this.switched.push({ from, enabled })
-      this.enabled = enabled
-      return Buffer.from('null')
-    }
+  /** Turns the output of console.log on or off from the next event on. */
+  private async switchOutput(core: Core, { enabled }: Operations['setLoggingEnabled']): Promise<Uint8Array> {
+    const from = await eventCount(core)
+    this.switched.push({ from, enabled })
+    this.enabled = enabled
+    return Buffer.from('null')
+  }
+
+  // Not async: what the core answers at once is an answer at once.
+  private request<Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
+    if (op === 'setLoggingEnabled') return this.switchOutput(core, args as Operations['setLoggingEnabled'])
     if (!this.mayLog)
       this.mayLog = BRINGS_STATE.has(op) || (BRINGS_CODE.has(op) && JSON.stringify(args).toLowerCase().includes(CONSOLE_DIGITS))
-    const answer = readBytes(core, op, args)
+    const answer = core.request(op, args)
     if ((op === 'call' || op === 'estimateGas') && this.mayLog) this.lookAtCall(op, args as Operations['call'])
-    return await answer
+    return answer
   }
 
   /** Prints what a call logs, which leaves no receipt. */
@@ -249,7 +252,7 @@ export class Console {
 const UNKNOWN_FAILURE: Failure = { reason: 'failed', type: 'CALL', to: undefined, selector: undefined, depth: 0 }
 
 /** Answers a request on a core. */
-type Answer = <Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]) => Promise<Uint8Array>
+type Answer = <Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]) => Promise<Uint8Array> | string
 
 /** A core whose requests pass through the console. */
 class WatchedCore extends CoreDecorator {
@@ -266,7 +269,7 @@ class WatchedCore extends CoreDecorator {
     return new WatchedCore(core, this.answer)
   }
 
-  override request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+  override request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
     return this.answer(this.core, op, args)
   }
 }
