@@ -1,6 +1,9 @@
 // Development nodes as processes, and requests that come one behind the other over one connection.
 import { spawn } from 'node:child_process'
+import fs from 'node:fs'
 import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
 import { ANVIL } from './anvil.mjs'
 import { wire } from './load.mjs'
 import { freePort, HEARTH, started } from './process.mjs'
@@ -28,10 +31,22 @@ const SIDES = {
 /** Names of the sides. */
 export const NAMES = Object.keys(SIDES)
 
-/** Starts a development node with its defaults. */
+/**
+ * Starts a development node with its defaults. The states that anvil writes, gigabytes over many
+ * blocks, go to a folder that is removed when it stops: it leaves them in the home of the user.
+ */
 export async function devNode(side, more = []) {
   const port = await freePort()
-  return started(...(await SIDES[side](port, more)), port)
+  if (side !== 'anvil') return started(...(await SIDES[side](port, more)), port)
+  const states = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-anvil-'))
+  const remove = () => fs.rmSync(states, { recursive: true, force: true })
+  try {
+    const node = await started(...(await SIDES[side](port, ['--cache-path', states, ...more])), port)
+    return { ...node, stop: () => node.stop().finally(remove) }
+  } catch (e) {
+    remove()
+    throw e
+  }
 }
 
 /** Posts bytes and resolves to the text of the answer, which must have a length. */
