@@ -1,7 +1,8 @@
 // What is left of refused bodies.
+import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readBody } from '../../ts/server/body.ts'
 import { Drain } from '../../ts/server/drain.ts'
 import { IdleClock } from '../../ts/server/idle.ts'
@@ -86,9 +87,36 @@ describe('a body that is refused by its beginning', () => {
     const began = performance.now()
     const answered: string[] = []
     const paced = new Drain()
-    for (const client of ['a', 'a', 'b', 'a']) paced.answer(client, () => void answered.push(client))
+    for (const client of ['a', 'a', 'b', 'a']) paced.answer(client, new EventEmitter(), () => void answered.push(client))
     expect(answered).toEqual(['a', 'b'])
     await until(() => answered.length === 4)
     expect(performance.now() - began).toBeGreaterThanOrEqual(199)
+  })
+
+  it('is not answered after its response is closed', async () => {
+    const paced = new Drain()
+    const answered: string[] = []
+    const [first, gone, last] = [new EventEmitter(), new EventEmitter(), new EventEmitter()]
+    paced.answer('a', first, () => void answered.push('first'))
+    paced.answer('a', gone, () => void answered.push('gone'))
+    gone.emit('close')
+    paced.answer('a', last, () => void answered.push('last'))
+    await until(() => answered.includes('last'))
+    expect(answered).toEqual(['first', 'last'])
+  })
+
+  it('waits for a bounded number of others of its client', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      const paced = new Drain()
+      let answered = 0
+      for (let i = 0; i < 1000; i++) paced.answer('a', new EventEmitter(), () => void answered++)
+      vi.advanceTimersByTime(3_199)
+      expect(answered).toBe(32)
+      vi.advanceTimersByTime(1)
+      expect(answered).toBe(1000)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })

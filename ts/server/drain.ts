@@ -1,6 +1,7 @@
 // Refused bodies: when each is answered, and what is left of it. The rest is read and thrown away
 // slowly: a client that is cut off while it sends may never see its answer, and reading at full
 // speed is the work that the refusal spares.
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 
 /** Time between two turns, in milliseconds. */
@@ -23,6 +24,12 @@ const BODIES_MAX = 32
  * sends one after the other takes little of the time of others.
  */
 const ANSWER_MS = 100
+
+/**
+ * Longest wait of an answer to a refused body, in milliseconds: clients that share an address, as
+ * behind a proxy, wait no longer for the bodies of others.
+ */
+const ANSWER_WAIT_MS_MAX = BODIES_MAX * ANSWER_MS
 
 /** The refused bodies of a process, which are read in turns. */
 export class Drain {
@@ -53,14 +60,21 @@ export class Drain {
     this.timer ??= setInterval(() => this.turn(), TURN_MS).unref()
   }
 
-  /** Answers a refused body of a client once its last one was answered long enough ago. */
-  answer(client: string, answer: () => void): void {
+  /**
+   * Answers a refused body of a client once its last one was answered long enough ago, but no later
+   * than `ANSWER_WAIT_MS_MAX`. A response that closes before is not answered, so that no more wait
+   * than there are bodies.
+   */
+  answer(client: string, response: EventEmitter, answer: () => void): void {
     const now = performance.now()
-    const at = Math.max(now, this.nextMs.get(client) ?? now)
-    const next = at + ANSWER_MS
+    const waitMs = Math.min(Math.max((this.nextMs.get(client) ?? now) - now, 0), ANSWER_WAIT_MS_MAX)
+    const next = now + waitMs + ANSWER_MS
     this.nextMs.set(client, next)
-    if (at === now) answer()
-    else setTimeout(answer, at - now).unref()
+    if (waitMs === 0) answer()
+    else {
+      const timer = setTimeout(answer, waitMs).unref()
+      response.once('close', () => clearTimeout(timer))
+    }
     const forget = (): void => {
       if (this.nextMs.get(client) === next) this.nextMs.delete(client)
     }

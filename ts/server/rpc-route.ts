@@ -158,7 +158,7 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
       })
     if (request.complete) return serve()
     options.drain.add(request)
-    options.drain.answer(address, serve)
+    options.drain.answer(address, response, serve)
   })
   response.on('close', () => {
     forget()
