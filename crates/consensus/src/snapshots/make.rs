@@ -134,6 +134,7 @@ impl SnapshotFolder {
         let heights = self.heights();
         // Under the lock, so that none is removed after it was offered.
         let mut used = self.used.lock();
+        used.retain(|height, _| heights.contains(height));
         for (at, height) in heights.iter().enumerate().skip(KEPT) {
             let is_used = used.get(height).is_some_and(|last| last.elapsed() < in_use);
             if !is_used || at >= KEPT_IN_USE_MAX {
