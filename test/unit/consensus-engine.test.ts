@@ -233,6 +233,7 @@ describe('an engine', () => {
     p2pPort: 0,
     timeoutCommitMs: 250,
     txIndex: 'null',
+    pool: { transactions: 7000, bytes: 1_000_000 },
     ready: { maxBlockAgeMs: 0, lagBlocks: 20 },
     verbose: false,
     ...some,
@@ -263,6 +264,8 @@ describe('an engine', () => {
       CMT_LOG_FORMAT: 'json',
       CMT_LOG_LEVEL: 'error',
       CMT_MEMPOOL_TYPE: 'flood',
+      CMT_MEMPOOL_SIZE: '7000',
+      CMT_MEMPOOL_MAX_TXS_BYTES: '1000000',
       CMT_CONSENSUS_TIMEOUT_COMMIT: '250ms',
       CMT_TX_INDEX_INDEXER: 'null',
     })

@@ -47,8 +47,8 @@ const section = (name: string, values: Readonly<Record<string, Value>>): string 
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`), ''].join('\n')
 
 const HEADER = `# Settings of the CometBFT of this Hearth node. Absent keys have CometBFT's defaults. Hearth gives CometBFT what node.toml says in
-# [consensus] at each start, and that wins over this file: proxy_app, the addresses of rpc and p2p, the type of the mempool, timeout_commit, tx_index,
-# and the log.
+# [consensus] at each start, and that wins over this file: proxy_app, the addresses of rpc and p2p, type and bounds of the mempool (those of [txpool]), timeout_commit,
+# tx_index and the log.
 `
 
 /** The text of config.toml. */

@@ -25,6 +25,8 @@ export interface EngineSettings {
   readonly p2pPort: number
   readonly timeoutCommitMs: number
   readonly txIndex: string
+  /** Bounds of the node's pool, which CometBFT's mempool has too. */
+  readonly pool: { readonly transactions: number; readonly bytes: number }
   readonly ready: ReadyLimits
   /** Whether the log has CometBFT's own information too. */
   readonly verbose: boolean
@@ -43,7 +45,7 @@ export interface EngineCore {
  * operator's.
  */
 export const engineEnvironment = (
-  { timeoutCommitMs, txIndex, verbose }: EngineSettings,
+  { timeoutCommitMs, txIndex, pool, verbose }: EngineSettings,
   mempool: MempoolType,
   own: NodeJS.ProcessEnv = process.env,
 ): NodeJS.ProcessEnv => ({
@@ -51,6 +53,9 @@ export const engineEnvironment = (
   CMT_LOG_FORMAT: 'json',
   CMT_LOG_LEVEL: verbose ? 'info' : 'error',
   CMT_MEMPOOL_TYPE: mempool,
+  // A smaller mempool would refuse what the pool has room for.
+  CMT_MEMPOOL_SIZE: String(pool.transactions),
+  CMT_MEMPOOL_MAX_TXS_BYTES: String(pool.bytes),
   CMT_CONSENSUS_TIMEOUT_COMMIT: `${timeoutCommitMs}ms`,
   CMT_TX_INDEX_INDEXER: txIndex,
 })

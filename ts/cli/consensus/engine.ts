@@ -38,6 +38,7 @@ export function openEngine(home: string, settings: Settings): Engine {
     p2pPort: settings['consensus.p2p_port'],
     timeoutCommitMs: settings['consensus.timeout_commit'],
     txIndex: settings['consensus.tx_index'],
+    pool: { transactions: settings['txpool.max_transactions'], bytes: settings['txpool.max_bytes'] },
     ready: { maxBlockAgeMs: settings['consensus.ready_max_block_age'], lagBlocks: settings['consensus.ready_lag_blocks'] },
     verbose: levelOf({ level: settings['log.level'], levels: settings['log.levels'] }, 'consensus') === 'debug',
   })
