@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { consensusConfig, openEngine } from '../../ts/cli/consensus/engine.ts'
 import { blocksText, transactionsText } from '../../ts/cli/submission.ts'
 import { resolveSettings, type Settings } from '../../ts/config/index.ts'
+import { configToml } from '../../ts/consensus/config-toml.ts'
 import { Engine, type EngineSettings } from '../../ts/consensus/engine.ts'
 import { ENGINE_FILES, engineHome } from '../../ts/consensus/layout.ts'
 import { readPid } from '../../ts/consensus/left-over.ts'
@@ -269,6 +270,12 @@ describe('an engine', () => {
       CMT_CONSENSUS_TIMEOUT_COMMIT: '250ms',
       CMT_TX_INDEX_INDEXER: 'null',
     })
+    // CometBFT takes a variable only where config.toml has its key.
+    const toml = configToml({ moniker: 'm', peers: [], local: true, exchangesPeers: true })
+    const keys = Object.entries(parse(toml)).flatMap(([name, value]) =>
+      typeof value === 'object' ? Object.keys(value).map((key) => `${name}_${key}`) : [name],
+    )
+    expect(keys.map((key) => `CMT_${key.toUpperCase()}`)).toEqual(expect.arrayContaining(Object.keys(env)))
     expect(readPid(home)).toBe(pid)
     expect(engine.state).toBe('running')
     expect(await engine.reason()).toBe('consensus: CometBFT does not answer: ECONNREFUSED')

@@ -35,6 +35,9 @@ export interface NodeOptions {
  */
 const TX_BYTES_MAX = 1024 * 1024
 
+/** Transactions and bytes of the mempool where CometBFT runs without Hearth's bounds: its defaults. */
+const [MEMPOOL_SIZE, MEMPOOL_BYTES] = [5000, 1024 * 1024 * 1024]
+
 /** Longest body of a request to CometBFT's RPC, in bytes. */
 export const RPC_BODY_BYTES_MAX = 8 * 1024 * 1024
 
@@ -71,8 +74,12 @@ export function configToml({ moniker, peers, local, exchangesPeers, stateSync }:
     }),
     // The last three keys are read from version 0.40 on: the intervals at which transactions of the
     // node's pool are requested.
+    // CometBFT takes a variable of the environment only for a key that the file has
+    // (libs/cli/setup.go: viper's AutomaticEnv): type, size and max_txs_bytes are such keys.
     section('mempool', {
       type: 'flood',
+      size: MEMPOOL_SIZE,
+      max_txs_bytes: MEMPOOL_BYTES,
       max_tx_bytes: TX_BYTES_MAX,
       reap_interval: '100ms',
       check_tx_retry_delay: '5s',
