@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
+import { parse } from 'smol-toml'
 import { afterEach, describe, expect, it } from 'vitest'
 import { consensusConfig, openEngine } from '../../ts/cli/consensus/engine.ts'
 import { blocksText, transactionsText } from '../../ts/cli/submission.ts'
