@@ -4,7 +4,7 @@ use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::state_reads::StateReads;
-use crate::tracing::{Tracing, TxContext, TxEnd};
+use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use crate::watch::LimitedInspector;
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
@@ -104,13 +104,23 @@ fn record_once<R: Replay, T: Tracing>(
     tracer: &mut T,
     limits: &Limits,
 ) -> Result<(), TraceError> {
-    let mut watched = LimitedInspector::new(tracer, limits.clone());
-    let outcome = replay.record(&mut watched);
-    if let Some(reason) = watched.aborted() {
-        return Err(reason);
-    }
-    tracer.finish(&outcome?);
+    let end = record_limited(replay, tracer, limits)?;
+    tracer.finish(&end);
     Ok(())
+}
+
+/// Executes the prepared transaction once under a tracer, within the limits.
+///
+/// # Errors
+/// The limit or failure that stopped the transaction; else why it could not be executed.
+pub fn record_limited<'r, R: Replay, T: Observed>(
+    replay: &'r mut R,
+    tracer: &mut T,
+    limits: &Limits,
+) -> Result<TxEnd<'r>, TraceError> {
+    let mut limited = LimitedInspector::new(tracer, limits.clone());
+    let outcome = replay.record(&mut limited);
+    limited.aborted().map_or(outcome, Err)
 }
 
 /// Gets the replay ready for a transaction.

@@ -22,6 +22,7 @@ pub mod engine;
 pub mod error;
 pub mod failed_gas;
 pub mod fault;
+mod hooks;
 pub mod json;
 pub mod limits;
 pub mod memory;

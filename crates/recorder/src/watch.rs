@@ -5,18 +5,19 @@
 //! instructions. Instructions that may take long weigh more, and those whose time depends on the
 //! bytes that they read are weighed by these.
 
+use crate::delegate_frame_hooks;
 use crate::error::TraceError;
 use crate::limits::Limits;
 use crate::tracing::Observed;
-use alloy_primitives::{Address, Log, U256};
+use alloy_primitives::U256;
 use hearth_evm::EvmContext;
 use revm::Inspector;
 use revm::bytecode::opcode as op;
 use revm::context_interface::ContextTr;
 use revm::context_interface::context::ContextError;
+use revm::interpreter::Interpreter;
 use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::Jumps;
-use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
 use std::time::{Duration, Instant};
 
 /// Weight of the instructions between two looks at clock, size and cancel flag.
@@ -195,9 +196,7 @@ pub fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>, conte
 }
 
 impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for LimitedInspector<'_, T> {
-    fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
-        self.tracer.initialize_interp(interpreter, context);
-    }
+    delegate_frame_hooks!('a, tracer);
 
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
@@ -216,39 +215,6 @@ impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for LimitedInspector<'_
         if self.abort.is_none() {
             self.tracer.step_end(interpreter, context);
         }
-    }
-
-    fn log(&mut self, context: &mut EvmContext<'a>, log: Log) {
-        self.tracer.log(context, log);
-    }
-
-    fn log_full(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>, log: Log) {
-        self.tracer.log_full(interpreter, context, log);
-    }
-
-    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
-        self.tracer.call(context, inputs)
-    }
-
-    fn call_end(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs, outcome: &mut CallOutcome) {
-        self.tracer.call_end(context, inputs, outcome);
-    }
-
-    fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
-        self.tracer.create(context, inputs)
-    }
-
-    fn create_end(
-        &mut self,
-        context: &mut EvmContext<'a>,
-        inputs: &CreateInputs,
-        outcome: &mut CreateOutcome,
-    ) {
-        self.tracer.create_end(context, inputs, outcome);
-    }
-
-    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
-        self.tracer.selfdestruct(contract, target, value);
     }
 }
 

@@ -5,12 +5,11 @@ use crate::fields::Fields;
 use crate::lean::{LEAN_FIELDS, StepOnlyTracer};
 use crate::tracer::{Phase, ScriptTracer};
 use hearth_recorder::StateReads;
-use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::engine::{Engine, Replay, record_limited};
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::limits::Limits;
 use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
-use hearth_recorder::watch::LimitedInspector;
 use hearth_recorder::{ScriptPlan, ScriptVerdict};
 
 impl Observed for ScriptTracer {
@@ -94,16 +93,9 @@ impl<const OP: bool> Form for StepOnlyTracer<'_, OP> {
 }
 
 fn execute<R: Replay, F: Form>(replay: &mut R, form: &mut F, limits: &Limits) -> Result<(), TraceError> {
-    let mut watched = LimitedInspector::new(form, limits.clone());
-    let outcome = replay.record(&mut watched);
-    let aborted = watched.aborted();
-    match (aborted, outcome) {
-        (None, Ok(end)) => {
-            form.tracer().record_end(&end);
-            Ok(())
-        }
-        (aborted, outcome) => Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled)),
-    }
+    let end = record_limited(replay, form, limits)?;
+    form.tracer().record_end(&end);
+    Ok(())
 }
 
 impl Engine for SingleScript {

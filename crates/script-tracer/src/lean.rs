@@ -2,14 +2,14 @@
 
 use crate::fields::Fields;
 use crate::tracer::ScriptTracer;
-use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::delegate_frame_hooks;
 use hearth_recorder::error::TraceError;
 use hearth_recorder::tracing::Observed;
 use revm::Inspector;
 use revm::context_interface::ContextTr;
+use revm::interpreter::Interpreter;
 use revm::interpreter::interpreter_types::{Jumps, LoopControl};
-use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
 
 /// What this form can record.
 pub(crate) const LEAN_FIELDS: Fields = Fields(Fields::STEP.0 | Fields::OP.0 | Fields::FRAMES.0);
@@ -41,30 +41,7 @@ impl<'a, const OP: bool> Inspector<EvmContext<'a>> for StepOnlyTracer<'_, OP> {
         }
     }
 
-    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
-        self.0.call(context, inputs)
-    }
-
-    fn call_end(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs, outcome: &mut CallOutcome) {
-        self.0.call_end(context, inputs, outcome);
-    }
-
-    fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
-        self.0.create(context, inputs)
-    }
-
-    fn create_end(
-        &mut self,
-        context: &mut EvmContext<'a>,
-        inputs: &CreateInputs,
-        outcome: &mut CreateOutcome,
-    ) {
-        self.0.create_end(context, inputs, outcome);
-    }
-
-    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
-        self.0.self_destructed(contract, target, value);
-    }
+    delegate_frame_hooks!('a, 0);
 }
 
 impl<const OP: bool> Observed for StepOnlyTracer<'_, OP> {

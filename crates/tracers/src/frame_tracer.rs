@@ -1,6 +1,6 @@
 //! Tracers whose result is made of call frames alone: one recording, and a view of it for each.
 
-use crate::hooks::delegate_hooks;
+use hearth_recorder::delegate_hooks;
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::recorder::{Recorder, RecorderOptions};
 use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};

@@ -25,7 +25,6 @@ mod erc7562_tracer;
 mod flat_call_tracer;
 mod four_byte_tracer;
 mod frame_tracer;
-mod hooks;
 mod keccak_tracer;
 mod kept_text;
 mod multi_plan;

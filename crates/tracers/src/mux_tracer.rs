@@ -1,9 +1,9 @@
 //! muxTracer: several tracers over one execution.
 
 use crate::ensemble::{Ensemble, View};
-use crate::hooks::delegate_hooks;
 use crate::table::TracerPlan;
 use hearth_recorder::StateReads;
+use hearth_recorder::delegate_hooks;
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::limits::Limits;

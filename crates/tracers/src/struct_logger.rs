@@ -6,19 +6,18 @@
 //! with its cost. A step allocates nothing: texts of stack, memory and storage are kept and copied,
 //! the rest is formatted in the writer's buffer.
 
-use crate::hooks::delegate_hooks;
 use crate::step_lines::StepLines;
 use alloy_primitives::U256;
 use hearth_evm::EvmContext;
 use hearth_recorder::classify::Failure;
-use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::delegate_hooks;
+use hearth_recorder::engine::{Engine, Replay, record_limited};
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::limits::Limits;
 use hearth_recorder::recorder_hooks::Before;
 use hearth_recorder::refund::authorisation_refund;
 use hearth_recorder::tracing::{Observed, TxContext, TxEnd};
-use hearth_recorder::watch::LimitedInspector;
 use revm::Inspector;
 use revm::bytecode::opcode as op;
 use revm::context_interface::{ContextTr, JournalTr};
@@ -68,17 +67,14 @@ impl Engine for StructLogs {
         json: &mut JsonWriter<'_>,
     ) -> Result<(), TraceError> {
         let mut writing = StructLogWriter::begin(&mut self.0, json);
-        let mut watched = LimitedInspector::new(&mut writing, limits.clone());
-        let outcome = replay.record(&mut watched);
-        let aborted = watched.aborted();
-        match (aborted, outcome) {
-            (None, Ok(end)) => {
+        match record_limited(replay, &mut writing, limits) {
+            Ok(end) => {
                 self.0.finish(&end, json);
                 Ok(())
             }
-            (aborted, outcome) => {
+            Err(error) => {
                 self.0.lines.cut_short(json);
-                Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled))
+                Err(error)
             }
         }
     }

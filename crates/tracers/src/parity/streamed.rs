@@ -3,16 +3,15 @@
 
 use super::options::ParityConfig;
 use super::{ParityTracer, VmRecorder};
-use alloy_primitives::{Address, Log, U256};
 use hearth_evm::EvmContext;
-use hearth_recorder::engine::{Engine, Replay};
+use hearth_recorder::delegate_frame_hooks;
+use hearth_recorder::engine::{Engine, Replay, record_limited};
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::limits::Limits;
 use hearth_recorder::tracing::{Observed, Tracing, TxContext};
-use hearth_recorder::watch::LimitedInspector;
 use revm::Inspector;
-use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
+use revm::interpreter::Interpreter;
 use std::time::Duration;
 
 /// Bytes of text that are collected before they are handed on.
@@ -41,27 +40,20 @@ impl Engine for Streamed {
         json.raw(b"{\"vmTrace\":");
         let waited_before = json.waited();
         let mut writing = StreamedWriter { tracer, json, waited_before };
-        let mut watched = LimitedInspector::new(&mut writing, limits.clone());
-        let outcome = replay.record(&mut watched);
-        let aborted = watched.aborted();
-        match (aborted, outcome) {
-            (None, Ok(end)) => {
-                hand_on(&mut tracer.vm, 0, json);
-                tracer.finish(&end);
-                json.raw(b",");
-                tracer.render_parts(tx, json);
-                json.raw(b"}");
-                Ok(())
-            }
-            (aborted, outcome) => {
-                if let Some(vm) = &mut tracer.vm {
-                    vm.cut_short();
-                }
-                hand_on(&mut tracer.vm, 0, json);
-                json.raw(b"}");
-                Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled))
-            }
+        let ended = record_limited(replay, &mut writing, limits);
+        if ended.is_err()
+            && let Some(vm) = &mut tracer.vm
+        {
+            vm.cut_short();
         }
+        hand_on(&mut tracer.vm, 0, json);
+        if let Ok(end) = &ended {
+            tracer.finish(end);
+            json.raw(b",");
+            tracer.render_parts(tx, json);
+        }
+        json.raw(b"}");
+        ended.map(|_| ())
     }
 }
 
@@ -95,9 +87,7 @@ impl Observed for StreamedWriter<'_, '_> {
 }
 
 impl<'a> Inspector<EvmContext<'a>> for StreamedWriter<'_, '_> {
-    fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
-        self.tracer.initialize_interp(interpreter, context);
-    }
+    delegate_frame_hooks!('a, tracer);
 
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
@@ -108,34 +98,5 @@ impl<'a> Inspector<EvmContext<'a>> for StreamedWriter<'_, '_> {
     fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         self.tracer.step_end(interpreter, context);
         hand_on(&mut self.tracer.vm, HANDED_ON_BYTES, self.json);
-    }
-
-    fn log(&mut self, context: &mut EvmContext<'a>, log: Log) {
-        self.tracer.log(context, log);
-    }
-
-    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
-        self.tracer.call(context, inputs)
-    }
-
-    fn call_end(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs, outcome: &mut CallOutcome) {
-        self.tracer.call_end(context, inputs, outcome);
-    }
-
-    fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
-        self.tracer.create(context, inputs)
-    }
-
-    fn create_end(
-        &mut self,
-        context: &mut EvmContext<'a>,
-        inputs: &CreateInputs,
-        outcome: &mut CreateOutcome,
-    ) {
-        self.tracer.create_end(context, inputs, outcome);
-    }
-
-    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
-        Inspector::<EvmContext<'a>>::selfdestruct(self.tracer, contract, target, value);
     }
 }

@@ -112,14 +112,15 @@ pub(super) fn walk<R: Replay, V: Visitor>(
         destroyed: false,
         halted: false,
     };
-    let mut watched = LimitedInspector::new(&mut walk, limits.clone());
-    let outcome = replay.record(&mut watched);
-    let aborted = watched.aborted();
-    let halted = walk.halted;
-    let ended = match (aborted, outcome) {
-        (None, Err(_)) if halted => Ok(None),
-        (None, Ok(end)) => Ok(Some(Ended { gas_used: end.gas_used, failed: logger.failed(&end) })),
-        (aborted, outcome) => Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled)),
+    let mut limited = LimitedInspector::new(&mut walk, limits.clone());
+    let outcome = replay.record(&mut limited);
+    // As `record_limited`, but the error of an execution that the visitor halted is none.
+    let ended = match (limited.aborted(), outcome) {
+        (Some(reason), _) => Err(reason),
+        (None, Err(_)) if walk.halted => Ok(None),
+        (None, outcome) => {
+            outcome.map(|end| Some(Ended { gas_used: end.gas_used, failed: logger.failed(&end) }))
+        }
     };
     if ended.is_err() {
         logger.lines.close_cut(json);

@@ -1,32 +1,27 @@
-//! Handing every hook of an inspector on to another.
+//! Handing hooks of an inspector on to another one.
 
 /// Implements revm's `Inspector` for a type by delegation to one of its fields, or to the result of
 /// one of its methods.
+#[macro_export]
 macro_rules! delegate_hooks {
     ([$name:ident: $bound:path] $type:ty, $($to:tt)+) => {
         impl<'a, $name: $bound> revm::Inspector<hearth_evm::EvmContext<'a>> for $type {
-            crate::hooks::forward_hooks!('a, $($to)+);
+            $crate::delegate_step_hooks!('a, $($to)+);
+            $crate::delegate_frame_hooks!('a, $($to)+);
         }
     };
     ($type:ty, $($to:tt)+) => {
         impl<'a> revm::Inspector<hearth_evm::EvmContext<'a>> for $type {
-            crate::hooks::forward_hooks!('a, $($to)+);
+            $crate::delegate_step_hooks!('a, $($to)+);
+            $crate::delegate_frame_hooks!('a, $($to)+);
         }
     };
 }
 
-/// The hooks themselves, each handed on.
-macro_rules! forward_hooks {
+/// The hooks of an instruction, each delegated: a part of an `impl` of revm's `Inspector`.
+#[macro_export]
+macro_rules! delegate_step_hooks {
     ($a:lifetime, $($to:tt)+) => {
-        #[inline]
-        fn initialize_interp(
-            &mut self,
-            interpreter: &mut revm::interpreter::Interpreter,
-            context: &mut hearth_evm::EvmContext<$a>,
-        ) {
-            self.$($to)+.initialize_interp(interpreter, context);
-        }
-
         #[inline]
         fn step(
             &mut self,
@@ -43,6 +38,22 @@ macro_rules! forward_hooks {
             context: &mut hearth_evm::EvmContext<$a>,
         ) {
             self.$($to)+.step_end(interpreter, context);
+        }
+    };
+}
+
+/// The hooks of frames, logs and self-destructs, each delegated: a part of an `impl` of revm's
+/// `Inspector` that has its own hooks of an instruction.
+#[macro_export]
+macro_rules! delegate_frame_hooks {
+    ($a:lifetime, $($to:tt)+) => {
+        #[inline]
+        fn initialize_interp(
+            &mut self,
+            interpreter: &mut revm::interpreter::Interpreter,
+            context: &mut hearth_evm::EvmContext<$a>,
+        ) {
+            self.$($to)+.initialize_interp(interpreter, context);
         }
 
         fn log(&mut self, context: &mut hearth_evm::EvmContext<$a>, log: alloy_primitives::Log) {
@@ -107,5 +118,3 @@ macro_rules! forward_hooks {
         }
     };
 }
-
-pub(crate) use {delegate_hooks, forward_hooks};
