@@ -5,10 +5,20 @@
 //! order, the effect of a failed transaction on later ones, and when the trace of the block ends.
 //! Threads that trace a block together take transactions from a queue instead (`parallel`).
 
-use crate::drive::BlockStats;
 use alloy_primitives::B256;
 use hearth_recorder::engine::Replay;
 use hearth_recorder::error::TraceError;
+
+/// What a block trace came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockStats {
+    /// Transactions with a result.
+    pub traced: usize,
+    /// Transactions with an error in their place.
+    pub failed: usize,
+    /// Bytes written.
+    pub bytes: u64,
+}
 
 /// The output of a block's transactions. For each transaction, `open`, `run`, `fail` if there is no
 /// result, and `close` are called, in this order.

@@ -2,7 +2,7 @@
 //! does.
 
 use crate::decode::{boolean, entries, number, string, wrong};
-use crate::struct_logger::StructLogConfig;
+use crate::struct_log_config::StructLogConfig;
 use hearth_recorder::error::ConfigError;
 use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};

@@ -1,27 +1,17 @@
 //! Drivers: a block or one of its transactions, from a replay to JSON bytes.
 
-use crate::block::{BlockOutput, each_transaction};
+use crate::block::{BlockOutput, BlockStats, each_transaction};
+use crate::element::{end_block, one, timed};
 use crate::parallel::{self, OrderedOutput};
-use crate::parity::Elements;
 use crate::plan::TracePlan;
-use crate::table::WithEngine;
+use crate::steps::{Profile, StepsPlan};
+use crate::table::{TracerPlan, WithEngine};
 use alloy_primitives::B256;
 use hearth_recorder::engine::{Engine, Replay, seek_to};
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::limits::Limits;
 use hearth_recorder::sink::Sink;
-
-/// What a block trace came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockStats {
-    /// Transactions with a result.
-    pub traced: usize,
-    /// Transactions with an error in their place.
-    pub failed: usize,
-    /// Bytes written.
-    pub bytes: u64,
-}
 
 /// Writes `[{"txHash":…,"result":…},…]`. A transaction that fails has `error` in place of `result`,
 /// and the remaining ones follow: the sink receives valid JSON unless this returns an error.
@@ -173,74 +163,27 @@ impl<E: Engine> BlockOutput for Document<'_, '_, E> {
     }
 }
 
-/// Writes what follows the last transaction of a block.
-pub(crate) fn end_block(json: &mut JsonWriter<'_>, plan: &TracePlan, count: usize) {
-    let rewards = plan.rewards();
-    json.raw(if count > 0 && !rewards.is_empty() { b"," } else { b"" });
-    json.raw(rewards.as_bytes());
-    json.raw(b"]");
-}
-
-impl Elements {
-    /// Begins the element of a transaction, without the bracket of the list.
-    pub(crate) fn open(self, json: &mut JsonWriter<'_>, index: usize, hash: &B256) {
-        json.raw(if index > 0 { b"," } else { b"" });
-        if self == Self::Named {
-            json.raw(b"{\"txHash\":");
-            json.hex_bytes(hash.as_slice());
-        }
-        json.mark();
-        if self == Self::Named {
-            json.raw(b",\"result\":");
-        }
-    }
-
-    /// Writes an error in place of the result; beside it where some of the result has left.
-    pub(crate) fn fail(self, json: &mut JsonWriter<'_>, error: &TraceError) {
-        match self {
-            Self::Named => write_error(json, error),
-            Self::Plain | Self::Joined => {
-                let rewound = json.rewind();
-                json.raw(if rewound { b"{\"error\":" } else { b",{\"error\":" });
-                json.string(&error.to_string());
-                json.raw(b"}");
-            }
-        }
-    }
-
-    /// Ends the element.
-    pub(crate) fn close(self, json: &mut JsonWriter<'_>) {
-        json.raw(if self == Self::Named { b"}" } else { b"" });
-    }
-}
-
-/// Writes the error of one element: in place of the result if nothing of that was sent, otherwise
-/// next to it.
-pub(crate) fn write_error(json: &mut JsonWriter<'_>, error: &TraceError) {
-    if json.rewind() {
-        json.raw(b",\"error\":");
-        json.string(&error.to_string());
-    } else {
-        json.raw(b",\"error\":{\"code\":-32000,\"message\":");
-        json.string(&error.to_string());
-        json.raw(b"}");
-    }
-}
-
-pub(crate) fn one<R: Replay, E: Engine>(
+/// Writes the gas profile of all transactions of a block, added up, and returns the number of bytes
+/// written.
+///
+/// # Errors
+/// As [`trace_transaction`]; the error of one transaction is that of the profile.
+pub fn profile_block<R: Replay>(
     replay: &mut R,
-    index: usize,
     plan: &TracePlan,
     limits: &Limits,
-    engine: &mut E,
-    json: &mut JsonWriter<'_>,
-) -> Result<(), TraceError> {
-    let limits = timed(plan, limits);
-    let tx = seek_to(replay, index, &limits)?;
-    engine.run(replay, &tx, &limits, json)
-}
-
-/// The limits with the time that the plan gives a transaction.
-fn timed(plan: &TracePlan, limits: &Limits) -> Limits {
-    Limits { timeout: plan.timeout, ..limits.clone() }
+    sink: &mut dyn Sink,
+) -> Result<u64, TraceError> {
+    let TracerPlan::Steps(StepsPlan::Profile(request)) = &plan.tracer else {
+        return Err(TraceError::Replay("no plan of a gas profile".into()));
+    };
+    let limits = Limits { timeout: plan.timeout, ..limits.clone() };
+    let mut json = JsonWriter::new(sink);
+    let mut profile = Profile::new(request);
+    for index in 0..replay.count() {
+        seek_to(replay, index, &limits)?;
+        profile.add(replay, &limits, &mut json)?;
+    }
+    profile.render(&mut json);
+    Ok(json.finish()?)
 }

@@ -1,8 +1,9 @@
 //! The elements of a block trace, one after the other, under several plans from one execution.
 
 use crate::block::{BlockOutput, each_transaction};
-use crate::ensemble::{Ensemble, View};
+use crate::ensemble::{Ensemble, Member as _, View};
 use crate::plan::TracePlan;
+use crate::table::TracerPlan;
 use alloy_primitives::B256;
 use hearth_recorder::engine::{Replay, record, seek_to};
 use hearth_recorder::error::TraceError;
@@ -39,8 +40,8 @@ pub fn trace_elements<R: Replay>(
     limits: &Limits,
     sinks: &mut [&mut dyn ElementSink],
 ) -> Result<(), TraceError> {
-    let mut tracers = Ensemble::default();
-    let views: Vec<View> = plans.iter().map(|plan| tracers.add(&plan.tracer)).collect();
+    let mut tracers = Ensemble::new(false);
+    let views: Vec<View> = plans.iter().map(|plan| plan.tracer.add_to(&mut tracers)).collect();
     let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();
     let limits = Limits { timeout, ..limits.clone() };
     tracers.open(&limits, true)?;
@@ -49,7 +50,7 @@ pub fn trace_elements<R: Replay>(
 
 /// Results that are handed out one by one.
 struct Elementwise<'a, 's> {
-    tracers: Ensemble<'static>,
+    tracers: Ensemble<'static, TracerPlan>,
     /// How each plan's result comes from the tracers.
     views: Vec<View>,
     limits: Limits,

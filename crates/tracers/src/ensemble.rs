@@ -5,10 +5,9 @@
 //! instance of any other plan however often it occurs, and the struct loggers with their writers. A
 //! [`View`] maps a plan to its part of that set.
 
-use crate::directory::no_scripts;
 use crate::frame_tracer::{FrameView, Frames};
-use crate::struct_logger::{StepWriter, StructLogConfig};
-use crate::table::TracerPlan;
+use crate::struct_log_config::StructLogConfig;
+use crate::struct_logger::StepWriter;
 use alloy_primitives::{Address, Log, U256};
 use hearth_evm::EvmContext;
 use hearth_recorder::error::TraceError;
@@ -40,13 +39,19 @@ pub(crate) enum View {
     Mux(Vec<(String, View)>),
 }
 
+/// A plan that an ensemble can serve. Plans are generic here, because the plans of tracers include
+/// that of muxTracer, which is an ensemble.
+pub(crate) trait Member: Clone + PartialEq {
+    /// Adds what the plan needs, and returns the view of its result.
+    fn add_to(&self, ensemble: &mut Ensemble<'_, Self>) -> View;
+}
+
 /// Tracers that watch the same execution.
-#[derive(Default)]
-pub(crate) struct Ensemble<'s> {
+pub(crate) struct Ensemble<'s, P> {
     frames: Frames,
     /// What the recording of frames must hold, where there is one.
     recorded: Option<RecorderOptions>,
-    tracers: Vec<(TracerPlan, Box<dyn Tracing>)>,
+    tracers: Vec<(P, Box<dyn Tracing>)>,
     /// Struct loggers that keep what they write.
     kept: Vec<(StructLogConfig, StepWriter<'static>)>,
     /// Struct loggers that write to sinks of their own.
@@ -55,29 +60,31 @@ pub(crate) struct Ensemble<'s> {
     once: bool,
 }
 
-impl<'s> Ensemble<'s> {
-    /// Tracers that need only one execution.
-    pub(crate) fn once() -> Self {
-        Self { once: true, ..Self::default() }
-    }
-
-    /// Takes in what a plan needs.
-    pub(crate) fn add(&mut self, plan: &TracerPlan) -> View {
-        plan.add_to(self)
+impl<'s, P: Member> Ensemble<'s, P> {
+    /// No tracers. With `once` those that are added need only one execution.
+    pub(crate) fn new(once: bool) -> Self {
+        Self {
+            frames: Frames::default(),
+            recorded: None,
+            tracers: Vec::new(),
+            kept: Vec::new(),
+            streaming: Vec::new(),
+            once,
+        }
     }
 
     /// Takes in tracers by the names of their results.
-    pub(crate) fn add_mux(&mut self, plans: &[(String, TracerPlan)]) -> View {
-        View::Mux(plans.iter().map(|(name, plan)| (name.clone(), self.add(plan))).collect())
+    pub(crate) fn add_mux(&mut self, plans: &[(String, P)]) -> View {
+        View::Mux(plans.iter().map(|(name, plan)| (name.clone(), plan.add_to(self))).collect())
     }
 
     /// Takes in a JavaScript tracer.
-    pub(crate) fn add_script(&mut self, plan: &TracerPlan, script: &ScriptPlan) -> View {
+    pub(crate) fn add_script(&mut self, plan: &P, script: &ScriptPlan, no_host: fn() -> TraceError) -> View {
         let make: fn(&ScriptPlan, fn() -> TraceError) -> ScriptTracer = match self.once {
             false => ScriptTracer::new,
             true => ScriptTracer::recording_everything,
         };
-        self.add_tracer(plan, || Box::new(make(script, no_scripts)))
+        self.add_tracer(plan, || Box::new(make(script, no_host)))
     }
 
     /// Adds a struct logger that writes into `json` while the transaction runs. Returns its
@@ -112,7 +119,7 @@ impl<'s> Ensemble<'s> {
     }
 
     /// Takes in a tracer, unless an equal plan has one already.
-    pub(crate) fn add_tracer(&mut self, plan: &TracerPlan, make: impl FnOnce() -> Box<dyn Tracing>) -> View {
+    pub(crate) fn add_tracer(&mut self, plan: &P, make: impl FnOnce() -> Box<dyn Tracing>) -> View {
         let known = self.tracers.iter().position(|(known, _)| known == plan);
         View::Tracer(known.unwrap_or_else(|| {
             self.tracers.push((plan.clone(), make()));
@@ -175,7 +182,7 @@ macro_rules! each {
 }
 
 // A tracer only watches: none of them answers a call itself.
-impl<'a> Inspector<EvmContext<'a>> for Ensemble<'_> {
+impl<'a, P> Inspector<EvmContext<'a>> for Ensemble<'_, P> {
     fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         each!(self, watcher => watcher.initialize_interp(interpreter, context));
     }
@@ -226,7 +233,7 @@ impl<'a> Inspector<EvmContext<'a>> for Ensemble<'_> {
     }
 }
 
-impl Observed for Ensemble<'_> {
+impl<P> Observed for Ensemble<'_, P> {
     fn size_bytes(&self) -> usize {
         let recorded = if self.recorded.is_some() { self.frames.recorder.size_bytes() } else { 0 };
         let tracers: usize = self.tracers.iter().map(|(_, tracer)| tracer.size_bytes()).sum();
@@ -257,7 +264,7 @@ impl Observed for Ensemble<'_> {
     }
 }
 
-impl Tracing for Ensemble<'_> {
+impl<P> Tracing for Ensemble<'_, P> {
     fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
         for (_, tracer) in &mut self.tracers {
             if !tracer.open(limits, blocking)? {

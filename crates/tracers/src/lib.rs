@@ -18,6 +18,7 @@ mod config;
 mod decode;
 mod directory;
 mod drive;
+mod element;
 mod elements;
 mod ensemble;
 mod erc7562_render;
@@ -29,6 +30,7 @@ mod keccak_tracer;
 mod kept_text;
 mod multi_plan;
 mod mux_tracer;
+mod page_lines;
 mod parallel;
 mod parity;
 mod plan;
@@ -37,16 +39,18 @@ mod prestate_tracer;
 mod step_lines;
 mod step_text;
 mod steps;
+mod struct_log_config;
 mod struct_logger;
 mod table;
 #[cfg(any(test, feature = "toy-tracer"))]
 mod toy_tracer;
 mod tracer_options;
 
+pub use block::BlockStats;
 pub use call_tracer::{CallTracer, CallTracerConfig};
 pub use config::{LoggerConfig, TraceConfig};
-pub use directory::Named;
-pub use drive::{BlockStats, trace_block, trace_block_in_parallel, trace_transaction};
+pub use directory::{MAX_MUX_DEPTH, MAX_MUX_TRACERS, Named};
+pub use drive::{profile_block, trace_block, trace_block_in_parallel, trace_transaction};
 pub use elements::{ElementSink, trace_elements};
 pub use ensemble::MUX_STEPS_BYTES;
 pub use erc7562_tracer::{Erc7562Tracer, Erc7562TracerConfig};
@@ -63,7 +67,6 @@ pub use hearth_recorder::{
 pub use hearth_script_tracer::{Fields, ScriptTracer};
 pub use keccak_tracer::Keccak256PreimageTracer;
 pub use multi_plan::{trace_block_under_several, trace_transaction_under_several};
-pub use mux_tracer::MuxTracer;
 pub use parallel::{FINISHED_BYTES, KEPT_RESULT_BYTES};
 pub use parity::{
     Elements, FrameFilter, ParityConfig, ParityForm, ParityTracer, creation_of, reward_traces,
@@ -73,10 +76,9 @@ pub use plan::TracePlan;
 pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 pub use steps::{
     GasBy, GasMarks, PageRequest, ProfileRequest, SearchFilter, SearchRequest, StepsError, StepsPlan,
-    profile_block,
 };
-pub use struct_logger::StructLogConfig;
+pub use struct_log_config::StructLogConfig;
 pub use table::{TRACERS, TracerPlan, TracerRow};
 #[cfg(any(test, feature = "toy-tracer"))]
 pub use toy_tracer::ToyTracer;
-pub use tracer_options::{MAX_MUX_DEPTH, MAX_MUX_TRACERS, NoOptions};
+pub use tracer_options::NoOptions;

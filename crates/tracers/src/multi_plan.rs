@@ -1,7 +1,7 @@
 //! Several results of one execution, each with a sink of its own.
 
 use crate::block::{BlockOutput, each_transaction};
-use crate::ensemble::{Ensemble, View};
+use crate::ensemble::{Ensemble, Member as _, View};
 use crate::parity::Elements;
 use crate::plan::TracePlan;
 use crate::table::TracerPlan;
@@ -91,7 +91,7 @@ enum PlanOutput<'s> {
 
 /// Several trace plans that share one execution of the block.
 struct MultiPlan<'s> {
-    tracers: Ensemble<'s>,
+    tracers: Ensemble<'s, TracerPlan>,
     lanes: Vec<PlanOutput<'s>>,
     limits: Limits,
 }
@@ -99,13 +99,13 @@ struct MultiPlan<'s> {
 impl<'s> MultiPlan<'s> {
     fn new(plans: &[TracePlan], limits: &Limits, sinks: Vec<&'s mut dyn Sink>) -> Self {
         let streams = plans.iter().any(|plan| matches!(plan.tracer, TracerPlan::StructLog(_)));
-        let mut tracers = if streams { Ensemble::once() } else { Ensemble::default() };
+        let mut tracers = Ensemble::new(streams);
         let mut lanes = Vec::with_capacity(plans.len());
         for (plan, sink) in plans.iter().zip(sinks) {
             let json = JsonWriter::new(sink);
             lanes.push(match &plan.tracer {
                 TracerPlan::StructLog(config) => PlanOutput::Steps(tracers.add_streaming(*config, json)),
-                plan => PlanOutput::Rendered(tracers.add(plan), json),
+                plan => PlanOutput::Rendered(plan.add_to(&mut tracers), json),
             });
         }
         let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! muxTracer: several tracers over one execution.
 
-use crate::ensemble::{Ensemble, View};
-use crate::table::TracerPlan;
+use crate::ensemble::{Ensemble, Member, View};
 use hearth_recorder::StateReads;
 use hearth_recorder::delegate_hooks;
 use hearth_recorder::error::TraceError;
@@ -11,23 +10,23 @@ use hearth_recorder::tracing::{Observed, Tracing, TxContext, TxEnd};
 use std::time::Duration;
 
 /// Tracers that watch the same execution; the result has one member for each.
-pub struct MuxTracer {
-    tracers: Ensemble<'static>,
+pub(crate) struct MuxTracer<P> {
+    tracers: Ensemble<'static, P>,
     view: View,
 }
 
-impl MuxTracer {
+impl<P: Member> MuxTracer<P> {
     /// A tracer of these plans, by the names of their results.
-    pub fn new(plans: &[(String, TracerPlan)]) -> Self {
-        let mut tracers = Ensemble::default();
+    pub(crate) fn new(plans: &[(String, P)]) -> Self {
+        let mut tracers = Ensemble::new(false);
         let view = tracers.add_mux(plans);
         Self { tracers, view }
     }
 }
 
-delegate_hooks!(MuxTracer, tracers);
+delegate_hooks!([P: Member] MuxTracer<P>, tracers);
 
-impl Observed for MuxTracer {
+impl<P: Member> Observed for MuxTracer<P> {
     fn size_bytes(&self) -> usize {
         self.tracers.size_bytes()
     }
@@ -45,7 +44,7 @@ impl Observed for MuxTracer {
     }
 }
 
-impl Tracing for MuxTracer {
+impl<P: Member> Tracing for MuxTracer<P> {
     fn open(&mut self, limits: &Limits, blocking: bool) -> Result<bool, TraceError> {
         self.tracers.open(limits, blocking)
     }

@@ -4,7 +4,8 @@
 //! Each thread takes the next free transaction. A result before its turn is kept, up to limits; the
 //! next result in order goes straight to the sink, however large.
 
-use crate::drive::{BlockStats, end_block, one};
+use crate::block::BlockStats;
+use crate::element::{end_block, one};
 use crate::plan::TracePlan;
 use hearth_recorder::engine::{Engine, Replay};
 use hearth_recorder::error::TraceError;

@@ -3,6 +3,7 @@
 use crate::config::TraceConfig;
 use crate::directory::Named;
 use crate::parity::Elements;
+use crate::steps::{StepsError, StepsPlan};
 use crate::table::TracerPlan;
 use hearth_recorder::ScriptPlan;
 use hearth_recorder::duration::parse_go_duration;
@@ -22,15 +23,10 @@ pub struct TracePlan {
 impl TracePlan {
     /// Checks a configuration: the tracer exists, its options and the timeout decode.
     pub fn new(config: &TraceConfig) -> Result<Self, TraceError> {
-        let options = config.tracer_config.as_deref().unwrap_or("null");
         let timeout = config.timeout.as_deref();
-        let tracer = match config.tracer.as_deref().map(Named::find).transpose()? {
+        let tracer = match config.tracer.as_deref() {
             None => TracerPlan::StructLog(config.logger.plan(false)),
-            Some(Named::Tracer(row)) => row.plan(options)?,
-            Some(Named::Script(text)) => {
-                let (text, config) = (text.to_owned(), config.tracer_config.clone());
-                TracerPlan::Script(ScriptPlan { text, config })
-            }
+            Some(name) => Named::find(name)?.plan(config.tracer_config.as_deref())?,
         };
         Self::with_timeout(tracer, timeout)
     }
@@ -61,6 +57,17 @@ impl TracePlan {
         let mut found = Vec::new();
         self.tracer.find_scripts(&mut found);
         found
+    }
+}
+
+impl StepsPlan {
+    /// The plan of a trace for this.
+    ///
+    /// # Errors
+    /// [`StepsError::Timeout`].
+    pub fn traced(self, timeout: Option<&str>) -> Result<TracePlan, StepsError> {
+        let timeout = timeout.map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
+        Ok(TracePlan { tracer: TracerPlan::Steps(self), timeout })
     }
 }
 

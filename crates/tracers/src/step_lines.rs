@@ -2,9 +2,9 @@
 //! and the text around the lines.
 
 use crate::kept_text::{MemoryText, StorageText};
+use crate::page_lines::PageLines;
 use crate::step_text::{Piece, StackText, Tail, WORD_BYTES, WORD_TEXT_BYTES};
-use crate::steps::PageLines;
-use crate::struct_logger::StructLogConfig;
+use crate::struct_log_config::StructLogConfig;
 use alloy_primitives::{Address, U256};
 use hearth_recorder::json::JsonWriter;
 use hearth_recorder::opcode::Name;

@@ -7,6 +7,7 @@
 //! the rest is formatted in the writer's buffer.
 
 use crate::step_lines::StepLines;
+use crate::struct_log_config::StructLogConfig;
 use alloy_primitives::U256;
 use hearth_evm::EvmContext;
 use hearth_recorder::classify::Failure;
@@ -30,23 +31,6 @@ use revm::interpreter::{
 };
 use revm::primitives::hardfork::SpecId;
 use std::time::Duration;
-
-/// Options of the struct logger and of opcodeTracer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StructLogConfig {
-    /// With memory.
-    pub memory: bool,
-    /// With the stack.
-    pub stack: bool,
-    /// With the storage that the contract has read and written so far, at SLOAD and SSTORE.
-    pub storage: bool,
-    /// With the data that the last call returned.
-    pub return_data: bool,
-    /// Bytes of steps after which no more are written; 0 for no limit.
-    pub limit: i64,
-    /// With a summary by opcode (opcodeTracer).
-    pub summary: bool,
-}
 
 /// The struct logger alone, over a block.
 pub(crate) struct StructLogs(StructLogger);

@@ -10,8 +10,8 @@
 
 use crate::call_tracer::CallTracerConfig;
 use crate::config::LoggerConfig;
-use crate::directory::no_scripts;
-use crate::ensemble::{Ensemble, View};
+use crate::directory::{no_scripts, parse_mux};
+use crate::ensemble::{Ensemble, Member, View};
 use crate::erc7562_tracer::{Erc7562Tracer, Erc7562TracerConfig};
 use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::four_byte_tracer::{FourByte, NoopTracer};
@@ -21,8 +21,9 @@ use crate::mux_tracer::MuxTracer;
 use crate::parity::{ParityConfig, ParityTracer, Streamed};
 use crate::prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 use crate::steps::{Steps, StepsPlan};
-use crate::struct_logger::{StructLogConfig, StructLogs};
-use crate::tracer_options::{NoOptions, parse_mux};
+use crate::struct_log_config::StructLogConfig;
+use crate::struct_logger::StructLogs;
+use crate::tracer_options::NoOptions;
 use hearth_recorder::ScriptPlan;
 use hearth_recorder::engine::{Engine, Recorded};
 use hearth_recorder::error::TraceError;
@@ -113,10 +114,11 @@ macro_rules! tracers {
                     $(Self::$own_variant($own_config) => tracers!(@engine $own_kind with $($own_observer)*),)*
                 }
             }
+        }
 
-            /// Adds what this tracer needs to an ensemble, and returns the view of its result.
+        impl Member for TracerPlan {
             #[allow(unused_variables, reason = "a row's member needs its options, its plan, or neither")]
-            pub(crate) fn add_to(&self, ensemble: &mut Ensemble<'_>) -> View {
+            fn add_to(&self, ensemble: &mut Ensemble<'_, Self>) -> View {
                 match self {
                     $($(#[$meta])* Self::$variant($config) => {
                         tracers!(@member $kind ensemble self $($observer)*)
@@ -206,7 +208,10 @@ tracers! {
 
         /// JavaScript.
         Script(script: ScriptPlan)
-        => engine(SingleScript::new(script, no_scripts), |ensemble, plan| ensemble.add_script(plan, script));
+        => engine(
+            SingleScript::new(script, no_scripts),
+            |ensemble, plan| ensemble.add_script(plan, script, no_scripts)
+        );
     }
 }
 

@@ -2,22 +2,11 @@
 //! eth/tracers/native).
 
 use crate::call_tracer::CallTracerConfig;
-use crate::config::TraceConfig;
 use crate::decode::{boolean, entries, wrong};
-use crate::directory::Named;
 use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::flat_call_tracer::FlatCallTracerConfig;
-use crate::plan::TracePlan;
 use crate::prestate_tracer::PrestateTracerConfig;
-use crate::table::TracerPlan;
-use hearth_recorder::error::{ConfigError, TraceError};
-
-/// Name of the tracer whose options are tracers.
-const MUX_TRACER: &str = "muxTracer";
-/// Most tracers in a muxTracer, those of nested ones included.
-pub const MAX_MUX_TRACERS: usize = 32;
-/// Most muxTracers within each other.
-pub const MAX_MUX_DEPTH: usize = 4;
+use hearth_recorder::error::ConfigError;
 
 /// `tracerConfig` of a tracer without options: anything is accepted, as by
 /// go-ethereum (eth/tracers/native/4byte.go: newFourByteTracer).
@@ -129,52 +118,10 @@ impl Erc7562TracerConfig {
     }
 }
 
-/// Parses `tracerConfig` of muxTracer: the configurations of the tracers by name. The last one of a
-/// repeated name counts.
-pub(crate) fn parse_mux(json: &str) -> Result<Vec<(String, TracerPlan)>, TraceError> {
-    parse_mux_at(json, 0)
-}
-
-fn parse_mux_at(json: &str, depth: usize) -> Result<Vec<(String, TracerPlan)>, TraceError> {
-    let too_many = TraceError::Config(ConfigError::TooManyTracers {
-        limit: MAX_MUX_TRACERS,
-        depth_limit: MAX_MUX_DEPTH,
-    });
-    let found = entries(json, "map[string]json.RawMessage")?;
-    if depth >= MAX_MUX_DEPTH || found.len() > MAX_MUX_TRACERS {
-        return Err(too_many);
-    }
-    let mut plans: Vec<(String, TracerPlan)> = Vec::new();
-    for (name, options) in found {
-        let is_mux = matches!(Named::find(&name)?, Named::Tracer(row) if row.name == MUX_TRACER);
-        let plan = if is_mux {
-            TracerPlan::Mux(parse_mux_at(options.get(), depth + 1)?)
-        } else {
-            let tracer_config = Some(options.get().to_owned());
-            let config = TraceConfig { tracer: Some(name.clone()), tracer_config, ..TraceConfig::default() };
-            TracePlan::new(&config)?.tracer
-        };
-        plans.retain(|(other, _)| *other != name);
-        plans.push((name, plan));
-    }
-    plans.sort_by(|a, b| a.0.cmp(&b.0));
-    if plans.iter().map(|(_, plan)| weight(plan)).sum::<usize>() > MAX_MUX_TRACERS {
-        return Err(too_many);
-    }
-    Ok(plans)
-}
-
-/// Number of tracers in a plan.
-fn weight(plan: &TracerPlan) -> usize {
-    match plan {
-        TracerPlan::Mux(plans) => 1 + plans.iter().map(|(_, plan)| weight(plan)).sum::<usize>(),
-        _ => 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{TraceConfig, TracePlan, TracerPlan};
 
     fn plan(json: &str) -> Result<TracerPlan, String> {
         let config = TraceConfig::parse(json).unwrap();
@@ -195,32 +142,5 @@ mod tests {
             plan(r#"{"tracer":"flatCallTracer","tracerConfig":{"includePrecompiles":1}}"#),
             Err("json: cannot unmarshal number into Go struct field flatCallTracerConfig.includePrecompiles of type bool".to_owned())
         );
-    }
-
-    #[test]
-    fn muxes_nest_up_to_a_limit() {
-        assert_eq!(
-            plan(
-                r#"{"tracer":"muxTracer","tracerConfig":{"noopTracer":null,"muxTracer":{"4byteTracer":{}}}}"#
-            ),
-            Ok(TracerPlan::Mux(vec![
-                (
-                    "muxTracer".to_owned(),
-                    TracerPlan::Mux(vec![("4byteTracer".to_owned(), TracerPlan::FourByte(NoOptions))])
-                ),
-                ("noopTracer".to_owned(), TracerPlan::Noop(NoOptions)),
-            ]))
-        );
-        let nested = |depth: usize| {
-            let inner = (1..depth).fold("{}".to_owned(), |inner, _| format!(r#"{{"muxTracer":{inner}}}"#));
-            plan(&format!(r#"{{"tracer":"muxTracer","tracerConfig":{inner}}}"#))
-        };
-        assert!(nested(MAX_MUX_DEPTH).is_ok());
-        assert!(nested(MAX_MUX_DEPTH + 1).unwrap_err().contains("at most 32 tracers"), "too deep");
-        let unknown = plan(r#"{"tracer":"muxTracer","tracerConfig":{"nope":null}}"#).unwrap_err();
-        assert!(unknown.starts_with("unknown tracer \"nope\""), "{unknown}");
-        let steps =
-            plan(r#"{"tracer":"muxTracer","tracerConfig":{"opcodeTracer":{"limit":"x"}}}"#).unwrap_err();
-        assert!(steps.contains("TraceConfig.Config.Limit of type int"), "{steps}");
     }
 }

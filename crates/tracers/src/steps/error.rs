@@ -1,6 +1,6 @@
 //! What is wrong with a request for steps.
 
-use super::{
+use super::limits::{
     MAX_GAS_MARKS, MAX_HITS, MAX_MARKED_CODES, MAX_MEMORY_PAGE_STEPS, MAX_MEMORY_WINDOW_BYTES, MAX_PAGE_STEPS,
 };
 use hearth_recorder::duration::DurationError;

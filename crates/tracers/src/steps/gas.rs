@@ -1,6 +1,6 @@
 //! Sums of gas by code and place, by opcode and by frame, each bounded in rows.
 
-use super::{MAX_CODE_ADDRESSES, MAX_FRAMES, MAX_PROFILE_CODES, MAX_PROFILE_ROWS};
+use super::limits::{MAX_CODE_ADDRESSES, MAX_FRAMES, MAX_PROFILE_CODES, MAX_PROFILE_ROWS};
 use alloy_primitives::{Address, B256};
 use hearth_recorder::recorder::NONE;
 use std::collections::HashMap;

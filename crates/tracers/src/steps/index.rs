@@ -7,9 +7,9 @@
 //!   "framesOmitted"? }
 //! ```
 
-use super::page_lines::PageLines;
+use super::limits::{MAX_FRAMES, MAX_MARKS};
 use super::walk::{At, NOTHING, StepEnd, Visitor, walk};
-use super::{MAX_FRAMES, MAX_MARKS};
+use crate::page_lines::PageLines;
 use crate::step_text::Tail;
 use hearth_recorder::engine::Replay;
 use hearth_recorder::error::TraceError;

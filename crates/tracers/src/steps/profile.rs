@@ -12,10 +12,10 @@
 //! and to deposits of code.
 
 use super::gas::{ByFrame, ByPc, Codes, StepTotal};
-use super::page_lines::PageLines;
 use super::request::{GasBy, ProfileRequest};
 use super::stacks::Stacks;
 use super::walk::{At, NOTHING, StepEnd, Visitor, accounts, walk};
+use crate::page_lines::PageLines;
 use hearth_recorder::engine::Replay;
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
@@ -25,7 +25,7 @@ use hearth_recorder::recorder::NONE;
 use revm::interpreter::Interpreter;
 
 /// The profile of one execution or of several, added up.
-pub(super) struct Profile<'a> {
+pub(crate) struct Profile<'a> {
     request: &'a ProfileRequest,
     total: StepTotal,
     execution_gas: u64,
@@ -39,7 +39,7 @@ pub(super) struct Profile<'a> {
 }
 
 impl<'a> Profile<'a> {
-    pub(super) fn new(request: &'a ProfileRequest) -> Self {
+    pub(crate) fn new(request: &'a ProfileRequest) -> Self {
         Self {
             request,
             total: StepTotal::default(),
@@ -54,7 +54,7 @@ impl<'a> Profile<'a> {
     }
 
     /// Executes the transaction that was sought and adds it. Nothing is written.
-    pub(super) fn add<R: Replay>(
+    pub(crate) fn add<R: Replay>(
         &mut self,
         replay: &mut R,
         limits: &Limits,
@@ -81,7 +81,7 @@ impl<'a> Profile<'a> {
         self.request.marks.as_ref()?.get(&(code.hash, code.init))?.get(&pc).copied()
     }
 
-    pub(super) fn render(&self, json: &mut JsonWriter<'_>) {
+    pub(crate) fn render(&self, json: &mut JsonWriter<'_>) {
         let by = match self.request.by {
             GasBy::Pc => "pc",
             GasBy::Opcode => "opcode",

@@ -4,12 +4,12 @@
 //! { "steps": [{"index", "frame", … as a struct log, "stackSize"?, "memorySize"?}, …], "next"? }
 //! ```
 
-use super::MAX_PAGE_BYTES;
-use super::page_lines::PageLines;
+use super::limits::MAX_PAGE_BYTES;
 use super::request::PageRequest;
 use super::walk::{At, NOTHING, StepEnd, Visitor, walk};
+use crate::page_lines::PageLines;
 use crate::step_text::Tail;
-use crate::struct_logger::StructLogConfig;
+use crate::struct_log_config::StructLogConfig;
 use hearth_recorder::engine::Replay;
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;
@@ -98,7 +98,8 @@ pub(super) fn run<R: Replay>(
         Page { request, position: 0, inside: false, over: false, began_at, full: false, next: None };
     let &PageRequest { stack, storage, return_data, .. } = request;
     let config = StructLogConfig { stack, storage, return_data, ..NOTHING };
-    let outcome = walk(replay, (config, PageLines::of(request)), &mut page, limits, json);
+    let outcome =
+        walk(replay, (config, PageLines::new(request.stack_top, request.memory)), &mut page, limits, json);
     json.raw(b"]");
     if let Some(next) = page.next {
         json.raw(b",\"next\":");

@@ -1,14 +1,10 @@
 //! Requests for steps of an execution: options as JSON, checked.
 
 use super::error::StepsError;
-use super::{
+use super::limits::{
     MAX_GAS_MARKS, MAX_HITS, MAX_MARKED_CODES, MAX_MEMORY_PAGE_STEPS, MAX_MEMORY_WINDOW_BYTES, MAX_PAGE_STEPS,
 };
-use crate::plan::TracePlan;
-use crate::table::TracerPlan;
 use alloy_primitives::{Address, B256, U256};
-use hearth_recorder::duration::parse_go_duration;
-use hearth_recorder::limits::DEFAULT_TRACE_TIMEOUT;
 use hearth_recorder::opcode::Name;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -209,15 +205,6 @@ fn read<'a, T: Deserialize<'a>>(options: &'a str) -> Result<T, StepsError> {
 }
 
 impl StepsPlan {
-    /// The plan of a trace for this.
-    ///
-    /// # Errors
-    /// [`StepsError::Timeout`].
-    pub fn traced(self, timeout: Option<&str>) -> Result<TracePlan, StepsError> {
-        let timeout = timeout.map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
-        Ok(TracePlan { tracer: TracerPlan::Steps(self), timeout })
-    }
-
     /// A page, from `{from, to, frame?, own?, fields?, stackTop?, memory?}`.
     ///
     /// # Errors

@@ -4,9 +4,9 @@
 //! { "hits": [{"index", "pc", "op", "frame"}, …], "next"? }
 //! ```
 
-use super::page_lines::PageLines;
 use super::request::{SearchFilter, SearchRequest};
 use super::walk::{At, NOTHING, StepEnd, Visitor, accounts, walk};
+use crate::page_lines::PageLines;
 use hearth_recorder::engine::Replay;
 use hearth_recorder::error::TraceError;
 use hearth_recorder::json::JsonWriter;

@@ -4,7 +4,7 @@
 //! function is named by the place that a jump into it goes to; the code of a frame outside of any
 //! function by place 0.
 
-use super::{MAX_PROFILE_ROWS, MAX_STACK_DEPTH};
+use super::limits::{MAX_PROFILE_ROWS, MAX_STACK_DEPTH};
 use hearth_recorder::recorder::NONE;
 use std::collections::HashMap;
 

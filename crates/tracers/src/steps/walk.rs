@@ -1,9 +1,10 @@
 //! Walks through the steps of an execution, halting where its visitor has enough.
 
 use super::frames::OpenFrames;
-use super::page_lines::PageLines;
+use crate::page_lines::PageLines;
 use crate::step_lines::StepLines;
-use crate::struct_logger::{StructLogConfig, StructLogWriter, StructLogger};
+use crate::struct_log_config::StructLogConfig;
+use crate::struct_logger::{StructLogWriter, StructLogger};
 use alloy_primitives::{Address, U256};
 use hearth_evm::EvmContext;
 use hearth_recorder::engine::Replay;

@@ -1,7 +1,6 @@
 //! The lines of a page: which steps of an execution are written, and what they have beside a struct
 //! log.
 
-use super::request::PageRequest;
 use crate::step_text::{Tail, WORD_BYTES, WORD_TEXT_BYTES};
 use alloy_primitives::U256;
 use hearth_recorder::json::JsonWriter;
@@ -26,9 +25,10 @@ pub(crate) struct PageLines {
 }
 
 impl PageLines {
-    /// The lines of a page.
-    pub(crate) fn of(request: &PageRequest) -> Self {
-        Self { stack_top: request.stack_top, memory: request.memory, ..Self::default() }
+    /// The lines of a page with so many items of the stack, all where absent, and this window of
+    /// memory.
+    pub(crate) fn new(stack_top: Option<usize>, memory: Option<(u64, u64)>) -> Self {
+        Self { stack_top, memory, ..Self::default() }
     }
 
     /// Whether the running step is written.
