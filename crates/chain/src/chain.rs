@@ -9,6 +9,7 @@ use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
 };
 use crate::insert::Working;
+use crate::next_chain_id::NextChainId;
 use crate::operate::{described, state_options};
 use crate::state_options::StateOptions;
 use crate::watch::Watchers;
@@ -66,6 +67,7 @@ impl Default for ChainOptions {
 pub struct Chain {
     pub(crate) paths: HomePaths,
     pub(crate) spec: Arc<ChainSpec>,
+    pub(crate) next_chain_id: Arc<NextChainId>,
     pub(crate) kv: Arc<FlatKv>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) file: ChainFile,
@@ -129,7 +131,8 @@ impl Chain {
         ledger.close();
         let (working, watchers, edited, marks) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
-        Ok(Self { paths, spec, kv, ledger, file, working, watchers, edited, finality, marks })
+        let next_chain_id = Arc::new(NextChainId::new(spec.clone()));
+        Ok(Self { paths, spec, next_chain_id, kv, ledger, file, working, watchers, edited, finality, marks })
     }
 
     /// Opens the home of the chain with this genesis (the text of a geth-format file), making it if
@@ -230,7 +233,9 @@ impl Chain {
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         let (working, watchers, edited, marks) = Default::default();
         let finality = RwLock::new(Finality::read(&paths));
-        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watchers, edited, finality, marks })
+        let spec = Arc::new(spec);
+        let next_chain_id = Arc::new(NextChainId::new(spec.clone()));
+        Ok(Self { paths, spec, next_chain_id, kv, ledger, file, working, watchers, edited, finality, marks })
     }
 
     pub(crate) fn init_genesis(
@@ -261,6 +266,11 @@ impl Chain {
     /// The chain's rules.
     pub fn spec(&self) -> &Arc<ChainSpec> {
         &self.spec
+    }
+
+    /// The chain id of the blocks to come.
+    pub fn next_chain_id(&self) -> &Arc<NextChainId> {
+        &self.next_chain_id
     }
 
     /// The state store.
@@ -335,7 +345,7 @@ impl Chain {
             && self.head().height > self.file.base
             && let Some(head) = self.head_block()?
         {
-            self.spec.move_chain_id(self.spec.chain_id_of(&head.block.header));
+            self.next_chain_id.set(self.spec.chain_id_of(&head.block.header));
         }
         Ok(())
     }
@@ -378,8 +388,8 @@ fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
         Some(network) => network.spec(),
         None => read_genesis(paths)?.0,
     };
-    if spec.first_chain_id() != file.chain_id {
-        let (there, given) = (file.chain_id.to_string(), spec.first_chain_id().to_string());
+    if spec.chain_id() != file.chain_id {
+        let (there, given) = (file.chain_id.to_string(), spec.chain_id().to_string());
         return Err(ChainError::OtherChain { home: paths.home.clone(), what: "chain id", there, given });
     }
     let given = Commitment::of(&spec);

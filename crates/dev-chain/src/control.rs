@@ -208,7 +208,7 @@ impl DevChain {
                 why: "it must be from 1 to 9223372036854775771 (EIP-2294)",
             });
         }
-        if !self.chain.spec().move_chain_id(id) {
+        if !self.chain.next_chain_id().set(id) {
             let why = "the chain was made by an older version, whose rules keep the first chain id";
             return Err(ControlError::ChainId { id, why });
         }
@@ -218,7 +218,7 @@ impl DevChain {
     }
 
     fn drop_of_other_chains(&self) {
-        let here = self.chain.spec().chain_id();
+        let here = self.chain.next_chain_id().get();
         self.pool.remove_where(|entry| entry.transaction.chain_id().is_some_and(|id| id != here));
     }
 
@@ -262,7 +262,7 @@ impl DevChain {
         if let Some(beyond) = transactions.iter().find(|given| given.block >= depth) {
             return Err(ControlError::BeyondBranch { block: beyond.block, last: depth.saturating_sub(1) });
         }
-        let want = self.chain.spec().chain_id();
+        let want = self.chain.next_chain_id().get();
         let named = transactions.iter().filter_map(|given| given.transaction.chain_id());
         if let Some(have) = named.into_iter().find(|have| *have != want) {
             return Err(ControlError::WrongChain { have, want });

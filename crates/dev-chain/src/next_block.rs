@@ -45,8 +45,8 @@ impl NextBlock {
             misbehavior: alloy_primitives::Bytes::new(),
             prev_randao: self.prev_randao.unwrap_or_else(|| keccak256(&draw)),
             extra_data: chain
-                .spec()
-                .mark_chain_id(extra.map(|digest| digest.to_vec().into()).unwrap_or_default()),
+                .next_chain_id()
+                .mark(extra.map(|digest| digest.to_vec().into()).unwrap_or_default()),
             ..BlockAttributes::default()
         };
         let mut header = chain.header_on(parent, parent_hash, &attributes);

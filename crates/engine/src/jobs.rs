@@ -67,7 +67,7 @@ impl BuildOrder {
             prev_randao: given.prev_randao,
             parent_beacon_block_root: given.parent_beacon_block_root.unwrap_or_default(),
             withdrawals: given.withdrawals.clone().unwrap_or_default(),
-            extra_data: home.chain().spec().mark_chain_id(Default::default()),
+            extra_data: home.chain().next_chain_id().mark(Default::default()),
             gas_limit: home.next_gas_limit(&parent.block.header),
             misbehavior: alloy_primitives::Bytes::new(),
         };

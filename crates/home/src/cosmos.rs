@@ -176,8 +176,13 @@ impl CosmosView<'_> {
     ) -> Result<T, CallError> {
         let chain = self.home.chain();
         let header = &self.block.block.header;
-        let site =
-            CallSite { spec: chain.spec(), header, state: &self.state, hashes: chain.reader().hashes() };
+        let site = CallSite {
+            spec: chain.spec(),
+            chain_id: chain.next_chain_id().get(),
+            header,
+            state: &self.state,
+            hashes: chain.reader().hashes(),
+        };
         run(site, &CallLimits { gas_cap: READ_GAS, timeout: READ_TIME, cancel: Some(self.home.stopping()) })
     }
 

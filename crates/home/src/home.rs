@@ -74,7 +74,8 @@ impl Home {
             limits.min_tip_wei = 0;
             limits.max_per_account = limits.max_transactions;
         }
-        let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits));
+        let pool =
+            Arc::new(TransactionPool::new(chain.spec().clone(), chain.next_chain_id().clone(), limits));
         let dev = is_dev.then(|| Arc::new(DevChain::new(chain.clone(), pool.clone(), &config.dev.mining())));
         let interval = dev.as_ref().map(IntervalMiner::start).transpose();
         let interval =
@@ -210,7 +211,7 @@ fn instance_id() -> B256 {
 pub(crate) fn status(chain: &Chain, snapshot: Option<Height>) -> HomeStatus {
     let head = chain.head();
     HomeStatus {
-        chain_id: chain.spec().chain_id(),
+        chain_id: chain.next_chain_id().get(),
         head: head.height,
         head_hash: head.hash.to_string(),
         oldest_state: chain.reader().oldest_state().unwrap_or(head.height),

@@ -91,7 +91,7 @@ fn open_dev(config: &NodeConfig, genesis: &str, options: &ChainOptions) -> Resul
         Err(ChainError::NotInitialised { .. }) => return Chain::create(&config.home, genesis, options),
         opened => opened?,
     };
-    let there = chain.spec().first_chain_id();
+    let there = chain.spec().chain_id();
     match config.dev.chain_id.filter(|given| *given != there) {
         None => Ok(chain),
         Some(given) => Err(ChainError::OtherChain {

@@ -26,6 +26,7 @@ pub use validate::{MAX_BLOB_TX_BYTES, call_gas, intrinsic_gas};
 
 use alloy_primitives::{Address, B256, U256};
 use follow::Follow;
+use hearth_chain::NextChainId;
 use hearth_evm::ChainSpec;
 use hearth_primitives::{Header, PooledTransaction, StateError, StateReader};
 use inner::{Inner, Waiting};
@@ -61,6 +62,7 @@ pub struct PoolLimits {
 /// Transactions that wait for a block.
 pub struct TransactionPool {
     spec: Arc<ChainSpec>,
+    chain_id: Arc<NextChainId>,
     limits: PoolLimits,
     inner: RwLock<Inner>,
     /// Whether [`PoolKeeper`] has still to bring it to the head; see [`Self::read`].
@@ -100,10 +102,10 @@ pub struct AccountQueue {
 }
 
 impl TransactionPool {
-    /// An empty pool.
-    pub fn new(spec: Arc<ChainSpec>, limits: PoolLimits) -> Self {
+    /// An empty pool of transactions under this chain id.
+    pub fn new(spec: Arc<ChainSpec>, chain_id: Arc<NextChainId>, limits: PoolLimits) -> Self {
         let (inner, follow, version, arrivals, watchers) = Default::default();
-        Self { spec, limits, inner, follow, version, arrivals, watchers }
+        Self { spec, chain_id, limits, inner, follow, version, arrivals, watchers }
     }
 
     /// What waits, once the pool has followed the last move of the head.
@@ -153,7 +155,8 @@ impl TransactionPool {
         if known(transaction.tx_hash()) {
             return Err(PoolError::AlreadyKnown);
         }
-        let mut entry = validate::stateless(transaction, sender, head, &self.spec, &self.limits)?;
+        let mut entry =
+            validate::stateless(transaction, sender, head, (&self.spec, self.chain_id.get()), &self.limits)?;
         entry.arrival = self.arrivals.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(entry);
         let account = state.account(&entry.sender)?.unwrap_or_default();

@@ -35,6 +35,12 @@ impl StateReader for Accounts {
     }
 }
 
+fn pool(spec: ChainSpec, limits: PoolLimits) -> TransactionPool {
+    let spec = Arc::new(spec);
+    let chain_id = Arc::new(NextChainId::new(spec.clone()));
+    TransactionPool::new(spec, chain_id, limits)
+}
+
 struct Bench {
     pool: TransactionPool,
     head: Header,
@@ -68,7 +74,7 @@ impl Bench {
                 Account { balance: U256::from(10).pow(U256::from(18)), ..Default::default() },
             );
         }
-        Self { pool: TransactionPool::new(Arc::new(ChainSpec::dev(DEV_CHAIN_ID)), limits()), head, state }
+        Self { pool: pool(ChainSpec::dev(DEV_CHAIN_ID), limits()), head, state }
     }
 
     fn add(&self, transaction: PooledTransaction) -> Result<Arc<PoolEntry>, PoolError> {
@@ -195,7 +201,7 @@ fn types_wait_for_their_fork() {
     let spec = ChainSpec::from_config_json(
         r#"{"chainId":31337,"homesteadBlock":0,"eip150Block":0,"eip155Block":0,"eip158Block":0,"byzantiumBlock":0,"constantinopleBlock":0,"petersburgBlock":0,"istanbulBlock":0}"#,
     );
-    bench.pool = TransactionPool::new(Arc::new(spec.expect("reads")), limits());
+    bench.pool = pool(spec.expect("reads"), limits());
     bench.head.difficulty = U256::from(1);
     assert_eq!(
         bench.refusal(sent(0, transfer(0, GWEI))),
@@ -232,10 +238,7 @@ fn limits_hold_and_the_pricier_gets_in() {
 #[test]
 fn nobody_is_dropped_for_one_that_does_not_get_in() {
     let mut bench = Bench::new();
-    bench.pool = TransactionPool::new(
-        Arc::new(ChainSpec::dev(DEV_CHAIN_ID)),
-        PoolLimits { max_bytes: 400, ..limits() },
-    );
+    bench.pool = pool(ChainSpec::dev(DEV_CHAIN_ID), PoolLimits { max_bytes: 400, ..limits() });
     let small = bench.add(sent(0, transfer(0, 50))).expect("fits");
     let mut large = transfer(0, 100);
     (large.input, large.gas_limit) = (Bytes::from(vec![0; 1000]), 100_000);
@@ -442,7 +445,7 @@ fn best_first_keeps_nonce_order_and_skips_failing_accounts() {
     use hearth_chain::TransactionSource as _;
     let mut bench = Bench::new();
     let many = PoolLimits { max_transactions: 10, ..limits() };
-    bench.pool = TransactionPool::new(Arc::new(ChainSpec::dev(DEV_CHAIN_ID)), many);
+    bench.pool = pool(ChainSpec::dev(DEV_CHAIN_ID), many);
     for (who, nonce, fee) in [(0, 0, 10), (0, 1, 90), (1, 0, 50), (1, 1, 60), (2, 0, 30), (3, 1, 99)] {
         bench.add(sent(who, transfer(nonce, fee))).expect("fits");
     }

@@ -27,15 +27,15 @@ pub(super) fn stateless(
     transaction: PooledTransaction,
     known_sender: Option<Address>,
     head: &Header,
-    spec: &ChainSpec,
+    (spec, chain_id): (&ChainSpec, u64),
     limits: &PoolLimits,
 ) -> Result<PoolEntry, PoolError> {
     let fork = spec.fork_of(head);
     known_type(transaction.ty(), fork)?;
     let bytes = transaction.encode_2718_len();
     size(&transaction, bytes, limits)?;
-    if let Some(have) = transaction.chain_id().filter(|id| *id != spec.chain_id()) {
-        return Err(PoolError::WrongChainId { have, want: spec.chain_id() });
+    if let Some(have) = transaction.chain_id().filter(|id| *id != chain_id) {
+        return Err(PoolError::WrongChainId { have, want: chain_id });
     }
     init_code(&transaction, fork, spec.max_init_code())?;
     gas_and_fees(&transaction, head, fork, limits)?;

@@ -188,7 +188,7 @@ impl Baked {
 
     /// A block as one tracer baked it; `None` where that is not there, not served or damaged.
     pub fn block(&self, number: Height, hash: B256, tracer: BakedTracer) -> Option<BakedBlock> {
-        let key = BlockKey { chain_id: self.chain.spec().first_chain_id(), number, hash };
+        let key = BlockKey { chain_id: self.chain.spec().chain_id(), number, hash };
         self.is_kept(number).then(|| self.db.block(&key, tracer).ok()).flatten().flatten()
     }
 

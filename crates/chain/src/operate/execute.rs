@@ -1,6 +1,7 @@
 //! Executing the ledger again, from the genesis, into an empty state store.
 
 use crate::home::{ChainFile, HomePaths, RulesFrom, parse_genesis};
+use crate::next_chain_id::NextChainId;
 use crate::{Chain, ChainError};
 use alloy_primitives::B256;
 use hearth_flatkv::{CommitmentKind, Executor, FlatKv, FlatKvError, Head};
@@ -29,9 +30,11 @@ impl LedgerReplay {
         let (spec, genesis) = parse_genesis(&path, &text)?;
         let (block, base_hash) = crate::chain::build_genesis(&spec, &genesis)?;
         let ledger = Arc::new(Ledger::new(self.tables.clone(), store.clone()));
+        let spec = Arc::new(spec);
         let chain = Chain {
             paths: self.paths.clone(),
-            spec: Arc::new(spec),
+            next_chain_id: Arc::new(NextChainId::new(spec.clone())),
+            spec,
             kv: store.clone(),
             ledger,
             file: self.file.clone(),

@@ -40,7 +40,7 @@ fn dev_chain(home: &Path) -> (Arc<Chain>, DevChain) {
         price_bump_percent: 10,
         min_tip_wei: 0,
     };
-    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits));
+    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), chain.next_chain_id().clone(), limits));
     let dev = DevChain::new(chain.clone(), pool, &MiningOptions::default());
     (chain, dev)
 }

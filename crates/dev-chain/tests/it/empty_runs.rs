@@ -26,7 +26,7 @@ fn mine(dev: &DevChain, count: u64) {
 fn open_same(home: &Path, genesis: &str) -> (Arc<Chain>, DevChain) {
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     let chain = Arc::new(Chain::create(home, genesis, &options).unwrap());
-    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits()));
+    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), chain.next_chain_id().clone(), limits()));
     let dev =
         DevChain::new(chain.clone(), pool, &MiningOptions { automine: true, ..MiningOptions::default() });
     (chain, dev)

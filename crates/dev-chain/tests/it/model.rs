@@ -29,7 +29,7 @@ pub fn limits() -> PoolLimits {
 pub fn open(home: &Path) -> (Arc<Chain>, Arc<TransactionPool>, DevChain) {
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     let chain = Arc::new(Chain::create(home, &dev_genesis_json(30_000_000), &options).unwrap());
-    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits()));
+    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), chain.next_chain_id().clone(), limits()));
     let mining = MiningOptions { automine: true, ..MiningOptions::default() };
     let dev = DevChain::new(chain.clone(), pool.clone(), &mining);
     (chain, pool, dev)

@@ -43,6 +43,8 @@ const WATCH_STEPS_ABOVE_GAS: u64 = 100_000_000;
 pub struct CallSite<'a> {
     /// The chain's rules.
     pub spec: &'a ChainSpec,
+    /// Chain id of the blocks to come, under which the call is made.
+    pub chain_id: u64,
     /// Header of the block whose environment the call sees.
     pub header: &'a Header,
     /// State after that block.
@@ -135,7 +137,7 @@ impl<'a> Simulation<'a> {
         state_overrides: Option<&'a StateOverrides>,
         block_overrides: Option<&BlockOverrides>,
     ) -> Result<Self, CallError> {
-        let env = BlockEnvironment::of_calls(site.spec, site.header, block_overrides)?;
+        let env = BlockEnvironment::of_calls(site.spec, site.chain_id, site.header, block_overrides)?;
         Ok(Self { site, env, state_overrides })
     }
 

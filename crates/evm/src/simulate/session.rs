@@ -42,34 +42,35 @@ pub struct CallSession<'a> {
 }
 
 impl<'a> CallSession<'a> {
-    /// A session on a state, in the environment of the block with this header.
+    /// A session on a state, in the environment of the block with this header, under the chain id
+    /// of the blocks to come.
     ///
     /// # Errors
     /// [`CallError`] where the block overrides cannot be taken.
     pub fn new(
-        spec: &'a ChainSpec,
+        (spec, chain_id): (&'a ChainSpec, u64),
         header: &Header,
         block_overrides: Option<&BlockOverrides>,
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Result<Self, CallError> {
-        let env = BlockEnvironment::of_calls(spec, header, block_overrides)?;
+        let env = BlockEnvironment::of_calls(spec, chain_id, header, block_overrides)?;
         let state = BlockState::new(state, hashes, env.fork >= Fork::Prague);
         Ok(Self::on(spec, env, header.number, state))
     }
 
     /// A session on the state that the execution of a block has reached, in the environment of the
-    /// block with this header.
+    /// block with this header, under the chain id of the blocks to come.
     ///
     /// # Errors
     /// [`CallError`] if the block overrides are invalid.
     pub fn after(
-        spec: &'a ChainSpec,
+        (spec, chain_id): (&'a ChainSpec, u64),
         header: &Header,
         block_overrides: Option<&BlockOverrides>,
         state: BlockState<'a>,
     ) -> Result<Self, CallError> {
-        let env = BlockEnvironment::of_calls(spec, header, block_overrides)?;
+        let env = BlockEnvironment::of_calls(spec, chain_id, header, block_overrides)?;
         Ok(Self::on(spec, env, header.number, state))
     }
 
@@ -94,7 +95,8 @@ impl<'a> CallSession<'a> {
         block_overrides: Option<&BlockOverrides>,
     ) -> Result<Self, CallError> {
         let Self { spec, env, base, evm } = self;
-        let mut next = Self::after(spec, header, block_overrides, evm.ctx.journaled_state.database)?;
+        let state = evm.ctx.journaled_state.database;
+        let mut next = Self::after((spec, env.chain_id), header, block_overrides, state)?;
         next.base = base;
         if next.env.number > base {
             // A later bundle has the same base block as the first; the hash of that block is the
@@ -195,14 +197,15 @@ impl BlockEnvironment {
         env
     }
 
-    /// The environment of the block with this header for new calls: with the current chain id, and
-    /// with these overrides.
+    /// The environment of the block with this header for new calls: with the chain id of the
+    /// blocks to come, and with these overrides.
     pub(crate) fn of_calls(
         spec: &ChainSpec,
+        chain_id: u64,
         header: &Header,
         overrides: Option<&BlockOverrides>,
     ) -> Result<Self, CallError> {
-        let mut env = Self { chain_id: spec.chain_id(), ..Self::from_header(spec, header) };
+        let mut env = Self { chain_id, ..Self::from_header(spec, header) };
         if let Some(overrides) = overrides {
             overrides.apply(spec, &mut env)?;
         }

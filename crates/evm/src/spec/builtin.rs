@@ -77,7 +77,7 @@ impl ChainSpec {
             code_size_limit: None,
             fixed_difficulty: None,
             bft: None,
-            moved: Default::default(),
+            chain_id_in_extra_data: false,
         }
     }
 
@@ -145,7 +145,7 @@ impl ChainSpec {
             code_size_limit: None,
             fixed_difficulty: None,
             bft: None,
-            moved: Default::default(),
+            chain_id_in_extra_data: false,
         }
     }
 
@@ -170,7 +170,7 @@ impl ChainSpec {
             code_size_limit: None,
             fixed_difficulty: None,
             bft: None,
-            moved: Default::default(),
+            chain_id_in_extra_data: false,
         }
     }
 }

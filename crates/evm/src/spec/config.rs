@@ -1,8 +1,6 @@
 //! Reading a geth-format genesis file: the `config` object.
 
-use super::{
-    BftRules, BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks, moved::MovedId,
-};
+use super::{BftRules, BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks};
 use crate::{
     error::SpecError,
     genesis::Genesis,
@@ -84,7 +82,7 @@ impl ChainSpec {
             code_size_limit: code_size_limit(config)?,
             fixed_difficulty: fixed_difficulty(config)?,
             bft: bft_rules(config, blocks.byzantium)?,
-            moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
+            chain_id_in_extra_data: config.bool("chainIdInExtraData")?.unwrap_or(false),
         })
     }
 }

@@ -6,8 +6,8 @@
 
 mod blob;
 mod builtin;
+mod chain_id;
 mod config;
-mod moved;
 mod networks;
 mod timeline;
 
@@ -132,7 +132,8 @@ pub struct ChainSpec {
     pub(crate) fixed_difficulty: Option<u64>,
     /// The rules of blocks that CometBFT decides on.
     pub(crate) bft: Option<BftRules>,
-    pub(crate) moved: moved::MovedId,
+    /// Whether the extra data of a block may begin with a chain id of its own.
+    pub(crate) chain_id_in_extra_data: bool,
 }
 
 /// The rules of blocks that CometBFT decides on (`bft` of the genesis).

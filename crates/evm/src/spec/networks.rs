@@ -126,7 +126,7 @@ impl ChainSpec {
             code_size_limit: None,
             fixed_difficulty: None,
             bft: None,
-            moved: Default::default(),
+            chain_id_in_extra_data: false,
         }
     }
 }

@@ -70,8 +70,13 @@ fn exchanges(path: &Path) -> Vec<(Value, Value)> {
 fn answer(chain: &Chain, method: &str, params: &Value) -> Value {
     let stored = &chain.blocks[&chain.head];
     let branch = Branch { chain, parent: stored.block.header.parent_hash };
-    let site =
-        CallSite { spec: &chain.spec, header: &stored.block.header, state: &stored.state, hashes: &branch };
+    let site = CallSite {
+        spec: &chain.spec,
+        chain_id: chain.spec.chain_id(),
+        header: &stored.block.header,
+        state: &stored.state,
+        hashes: &branch,
+    };
     let request: CallRequest = serde_json::from_value(params[0].clone()).expect("a call object");
     let limits = CallLimits::default();
     let result: Result<Value, CallError> = if method == "eth_call" {

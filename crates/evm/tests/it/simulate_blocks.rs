@@ -96,7 +96,13 @@ impl Bench {
         limits: &CallLimits<'_>,
     ) -> Result<Vec<SimulatedBlock>, SimulateError> {
         let request: SimulateRequest = serde_json::from_value(request).expect("a request");
-        let site = CallSite { spec: &self.spec, header: &self.header, state: &self.state, hashes: &Hashes };
+        let site = CallSite {
+            spec: &self.spec,
+            chain_id: self.spec.chain_id(),
+            header: &self.header,
+            state: &self.state,
+            hashes: &Hashes,
+        };
         simulate_blocks(site, &mut Roots(self.state.clone()), &request, limits)
     }
 

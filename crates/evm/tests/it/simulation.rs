@@ -54,7 +54,13 @@ impl Bench {
     }
 
     fn site(&self) -> CallSite<'_> {
-        CallSite { spec: &self.spec, header: &self.header, state: &self.state, hashes: &NoHashes }
+        CallSite {
+            spec: &self.spec,
+            chain_id: self.spec.chain_id(),
+            header: &self.header,
+            state: &self.state,
+            hashes: &NoHashes,
+        }
     }
 
     fn call(&self, request: &str, state: &str, block: &str) -> Result<Bytes, CallError> {

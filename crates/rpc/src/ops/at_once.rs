@@ -42,7 +42,7 @@ fn answer(home: &Home, request: &Request) -> Option<Answer> {
         }
         // A redirect waits for the sender: no other thread is woken for so short a computation.
         Request::SenderOf { raw } if raw.len() <= SENDER_BYTES_MAX => {
-            Some(send::sender_of(raw, home.chain().spec().chain_id()))
+            Some(send::sender_of(raw, home.chain().next_chain_id().get()))
         }
         Request::Cosmos(request) => cosmos::at_once(home, request),
         _ => None,

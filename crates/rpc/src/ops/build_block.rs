@@ -50,7 +50,7 @@ fn attributes(home: &Home, asked: &Asked, parent: &Header) -> Result<BlockAttrib
         return Err(NodeError::invalid_params(message));
     }
     let extra_data =
-        if extra_data.is_empty() { home.chain().spec().mark_chain_id(extra_data) } else { extra_data };
+        if extra_data.is_empty() { home.chain().next_chain_id().mark(extra_data) } else { extra_data };
     let given = &asked.attributes;
     let timestamp = given.timestamp.to::<u64>();
     if timestamp <= parent.timestamp {

@@ -8,12 +8,12 @@ pub(super) fn block_number(home: &Home) -> Answer {
 }
 
 pub(super) fn chain_id(home: &Home) -> Answer {
-    quantity(home.chain().spec().chain_id())
+    quantity(home.chain().next_chain_id().get())
 }
 
 /// The network id is the chain id: there are no peers of another network.
 pub(super) fn net_version(home: &Home) -> Answer {
-    Ok(format!("\"{}\"", home.chain().spec().chain_id()).into_bytes())
+    Ok(format!("\"{}\"", home.chain().next_chain_id().get()).into_bytes())
 }
 
 /// Blocks come from files or from this node itself, so it is never behind anyone.

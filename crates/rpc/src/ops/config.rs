@@ -24,7 +24,7 @@ pub(super) fn of_forks(home: &Home) -> Answer {
         let genesis = home.canonical(0)?.ok_or(NodeError::BeforeFirstBlock { height: 0, first })?;
         (genesis.hash, genesis.block.header.timestamp)
     };
-    let origin = Origin { spec, hash, time };
+    let origin = Origin { spec, chain_id: home.chain().next_chain_id().get(), hash, time };
     let now = home.head()?.block.header.timestamp;
     let times = spec.fork_times();
     let current = times.range(..=now).next_back();
@@ -48,6 +48,7 @@ pub(super) fn of_forks(home: &Home) -> Answer {
 /// The first block of a chain.
 struct Origin<'a> {
     spec: &'a ChainSpec,
+    chain_id: u64,
     hash: B256,
     /// In seconds.
     time: u64,
@@ -71,7 +72,7 @@ impl Origin<'_> {
                 w.null();
             }
         }
-        w.key("chainId").quantity_u256(&U256::from(self.spec.chain_id()));
+        w.key("chainId").quantity_u256(&U256::from(self.chain_id));
         w.key("forkId").bytes(&self.spec.fork_hash(&self.hash, self.time, time));
         w.key("precompiles").begin_object();
         for (name, address) in named_precompiles(fork) {

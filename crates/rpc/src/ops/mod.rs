@@ -120,7 +120,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::HeadNotice { hash } => headers::notice(home, &hash),
         Request::BlockLogs { hash, filter, removed } => block_logs::of_block(home, &hash, &filter, removed),
         Request::PendingTransaction { hash } => transactions::as_pending(home, &hash),
-        Request::SenderOf { raw } => send::sender_of(&raw, home.chain().spec().chain_id()),
+        Request::SenderOf { raw } => send::sender_of(&raw, home.chain().next_chain_id().get()),
         Request::Keccak { data } => short(|w| w.hash(&alloy_primitives::keccak256(&data))),
         Request::Accounts => wallet::accounts(home),
         Request::SignDigest { account, digest } => wallet::sign_digest(home, &account, &digest),

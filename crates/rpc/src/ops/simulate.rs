@@ -46,8 +46,13 @@ pub(super) fn at_site<T>(
     let chain = home.chain();
     let hashes = chain.reader().hashes();
     let quick = state.for_execution();
-    let site =
-        CallSite { spec: chain.spec(), header: &header, state: quick.as_deref().unwrap_or(&*state), hashes };
+    let site = CallSite {
+        spec: chain.spec(),
+        chain_id: chain.next_chain_id().get(),
+        header: &header,
+        state: quick.as_deref().unwrap_or(&*state),
+        hashes,
+    };
     let _waits = origin_waits(home);
     run(site, call_limits(home, stop)).map_err(|error| match error {
         CallError::Aborted(_) if stop.is_cancelled() => home.interrupted(),

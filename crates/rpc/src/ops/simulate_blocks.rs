@@ -37,7 +37,13 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     }
     let quick = state.for_execution();
     let reads = quick.as_deref().unwrap_or(&state);
-    let site = CallSite { spec: chain.spec(), header, state: reads, hashes: chain.reader().hashes() };
+    let site = CallSite {
+        spec: chain.spec(),
+        chain_id: chain.next_chain_id().get(),
+        header,
+        state: reads,
+        hashes: chain.reader().hashes(),
+    };
     let _waits = origin_waits(home);
     let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home, stop))
         .map_err(|error| simulate_error(home, stop, error))?;

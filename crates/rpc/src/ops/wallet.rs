@@ -207,7 +207,7 @@ fn check(home: &Home, request: &CallRequest) -> Result<(), NodeError> {
             "both \"data\" and \"input\" are set and not equal. Please use \"input\" to pass transaction call data",
         ));
     }
-    let want = U256::from(home.chain().spec().chain_id());
+    let want = U256::from(home.chain().next_chain_id().get());
     if let Some(have) = request.chain_id.filter(|have| *have != want) {
         return Err(refused(format!("chainId does not match node's (have={have}, want={want})")));
     }
@@ -272,7 +272,7 @@ fn fill_fees(home: &Home, request: &mut CallRequest) -> Result<(), NodeError> {
 
 /// The transaction of the type that its fields determine.
 fn typed(home: &Home, request: CallRequest) -> Result<Unsigned, NodeError> {
-    let chain_id = home.chain().spec().chain_id();
+    let chain_id = home.chain().next_chain_id().get();
     let narrow = |value: Option<U256>| u128::try_from(value.unwrap_or_default()).unwrap_or(u128::MAX);
     let nonce = request.nonce.unwrap_or_default().to::<u64>();
     let gas_limit = request.gas.unwrap_or_default().to::<u64>();

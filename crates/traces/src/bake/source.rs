@@ -118,7 +118,7 @@ impl BakeSource for HomeSource {
 
     fn canonical(&self, number: Height) -> Option<BlockKey> {
         let hash = self.traces.home().chain().reader().canonical_hash(number).ok()??;
-        Some(BlockKey { chain_id: self.traces.home().chain().spec().first_chain_id(), number, hash })
+        Some(BlockKey { chain_id: self.traces.home().chain().spec().chain_id(), number, hash })
     }
 
     fn has(&self, key: &BlockKey, tracer: BakedTracer) -> bool {

@@ -77,6 +77,6 @@ fn look_up(chain: &Chain, target: &Target) -> Result<Option<BakedTarget>, Ledger
 }
 
 fn whole(chain: &Chain, number: u64, hash: B256) -> BakedTarget {
-    let key = BlockKey { chain_id: chain.spec().first_chain_id(), number, hash };
+    let key = BlockKey { chain_id: chain.spec().chain_id(), number, hash };
     BakedTarget { key, part: Part::Block }
 }

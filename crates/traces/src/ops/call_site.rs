@@ -84,17 +84,18 @@ impl CallSite {
         cancel: &Cancel,
     ) -> Result<(CallSession<'a>, u64), NodeError> {
         let home = traces.home();
-        let (spec, hashes) = (home.chain().spec(), home.chain().reader().hashes());
+        let (chain, hashes) = (home.chain(), home.chain().reader().hashes());
+        let rules = (&**chain.spec(), chain.next_chain_id().get());
         let header = &self.block.block.header;
         let Some(index) = self.index else {
             let session =
-                CallSession::new(spec, header, overrides, reads, hashes).map_err(NodeError::from)?;
+                CallSession::new(rules, header, overrides, reads, hashes).map_err(NodeError::from)?;
             return Ok((session, 0));
         };
         let executor = self.executor(traces, reads, index, &|| cancel.is_cancelled())?;
         let logs = executor.log_count();
         let session =
-            CallSession::after(spec, header, overrides, executor.into_state()).map_err(NodeError::from)?;
+            CallSession::after(rules, header, overrides, executor.into_state()).map_err(NodeError::from)?;
         Ok((session, logs))
     }
 

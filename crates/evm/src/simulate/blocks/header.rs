@@ -13,7 +13,7 @@ use alloy_primitives::{B256, Bytes, U256};
 /// Without validation the base fee is zero unless the overrides set it, since calls need no gas
 /// price then.
 pub(super) fn preliminary(
-    spec: &ChainSpec,
+    (spec, chain_id): (&ChainSpec, u64),
     planned: &Planned<'_>,
     parent: &Header,
     parent_hash: B256,
@@ -31,7 +31,7 @@ pub(super) fn preliminary(
         difficulty: overrides.difficulty.unwrap_or(if merged { U256::ZERO } else { parent.difficulty }),
         gas_limit: overrides.gas_limit.map_or(parent.gas_limit, |limit| limit.to()),
         mix_hash: overrides.prev_randao.unwrap_or_default(),
-        extra_data: spec.mark_chain_id(Bytes::new()),
+        extra_data: spec.mark_chain_id(chain_id, Bytes::new()),
         ..Header::default()
     };
     let fork = spec.fork_of(&header);

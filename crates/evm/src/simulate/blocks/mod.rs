@@ -94,7 +94,13 @@ pub fn simulate_blocks(
     for planned in &planned {
         let (parent, parent_hash) =
             blocks.last().map_or((site.header, base_hash), |block| (&block.block.header, block.hash));
-        let header = header::preliminary(site.spec, planned, parent, parent_hash, request.validation)?;
+        let header = header::preliminary(
+            (site.spec, site.chain_id),
+            planned,
+            parent,
+            parent_hash,
+            request.validation,
+        )?;
         let mut on = state.take().unwrap_or_else(|| {
             BlockState::new(site.state, site.hashes, site.spec.fork_of(&header) >= Fork::Prague)
         });

@@ -36,7 +36,7 @@ pub(super) fn node(site: &Site<'_>) -> Answer {
         "transactionOrder": order,
         "environment": {
             "baseFee": format!("{base_fee:#x}"),
-            "chainId": chain.spec().chain_id(),
+            "chainId": chain.next_chain_id().get(),
             "gasLimit": format!("{:#x}", next.gas_limit),
             "gasPrice": format!("{:#x}", U256::from(tip).saturating_add(U256::from(base_fee))),
         },
@@ -56,14 +56,14 @@ pub(super) fn metadata(site: &Site<'_>, client_version: &str) -> Answer {
         snapshots.into_iter().map(|(number, height, hash)| (format!("{number:#x}"), json!([height, hash])));
     let forked = fork_block(home).map(|number| {
         json!({
-            "chainId": home.chain().spec().chain_id(),
+            "chainId": home.chain().next_chain_id().get(),
             "forkBlockNumber": number,
             "forkBlockHash": home.chain().base_hash(),
         })
     });
     render(&json!({
         "clientVersion": client_version,
-        "chainId": home.chain().spec().chain_id(),
+        "chainId": home.chain().next_chain_id().get(),
         "instanceId": home.instance_id(),
         "latestBlockNumber": head.number(),
         "latestBlockHash": head.hash,
