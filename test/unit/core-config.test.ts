@@ -77,8 +77,10 @@ function structsOf(source: string): Map<string, [name: string, type: string][]> 
 it('the fields are those of the structs in Rust', () => {
   const home = new URL('../../crates/home/src/', import.meta.url)
   const files = fs.readdirSync(new URL('config/', home)).map((name) => new URL(`config/${name}`, home))
-  const pool = new URL('../../crates/pool/src/lib.rs', import.meta.url)
-  const structs = structsOf([new URL('config.rs', home), ...files, pool].map((file) => fs.readFileSync(file, 'utf8')).join('\n'))
+  // Settings of a component are declared by it.
+  const others = ['pool/src/lib.rs', 'flatkv-storage/src/settings.rs', 'ledger/src/options.rs']
+  const declared = others.map((file) => new URL(`../../crates/${file}`, import.meta.url))
+  const structs = structsOf([new URL('config.rs', home), ...files, ...declared].map((file) => fs.readFileSync(file, 'utf8')).join('\n'))
   const paths = (struct: string, before: string): string[] =>
     (structs.get(struct) ?? []).flatMap(([name, type]) => (structs.has(type) ? paths(type, `${before}${name}.`) : [`${before}${name}`]))
   const ours = [...OF_CORE.map(([, path]) => path), ...OTHER_FIELDS].sort()

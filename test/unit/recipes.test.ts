@@ -53,7 +53,8 @@ function apply(dir: string, patch: Patch): void {
 }
 
 /** What the copy has besides links to packages and to the native module. */
-const COPIED = ['ts', 'test/unit', 'test/e2e', 'docs', 'crates/home/src', 'crates/pool/src', 'package.json', 'tsconfig.json']
+const CRATES = ['home', 'pool', 'ledger', 'flatkv-storage'].map((name) => `crates/${name}/src`)
+const COPIED = ['ts', 'test/unit', 'test/e2e', 'docs', ...CRATES, 'package.json', 'tsconfig.json']
 const LINKED = ['node_modules', 'native']
 
 /** Unit tests that check tables against each other and against the docs. */

@@ -7,8 +7,8 @@ export type Mode = 'start' | 'dev'
 
 /**
  * A part of the configuration whose fields are settings. Their rows in ts/config name them, and
- * test/unit/core-config.test.ts compares them with the structs in crates/home/src/config, which
- * document them.
+ * test/unit/core-config.test.ts compares them with the structs in Rust, which document them: those
+ * of crates/home/src/config, and those of the stores and of the pool.
  */
 export type CoreFields = { readonly [field: string]: unknown }
 

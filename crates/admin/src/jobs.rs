@@ -9,8 +9,10 @@ use alloy_primitives::B256;
 use hearth_bake::RangeProgress;
 use hearth_chain::import::{ImportJob, Progress};
 use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, ExportReport};
+use hearth_flatkv::StateSettings;
 use hearth_flatkv::{Fsync, Holder};
-use hearth_home::{FlatkvConfig, FsyncPolicy, LittableConfig, NodeError, who};
+use hearth_home::{FsyncPolicy, NodeError, who};
+use hearth_ledger::{LedgerOptions, LedgerSettings};
 use hearth_primitives::Height;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -26,9 +28,9 @@ pub struct Job {
     /// When the logs are forced to the disk.
     pub fsync: FsyncPolicy,
     /// The state store.
-    pub flatkv: FlatkvConfig,
+    pub flatkv: StateSettings,
     /// The ledger's tables.
-    pub littable: LittableConfig,
+    pub littable: LedgerSettings,
     /// The work.
     #[serde(flatten)]
     pub work: Work,
@@ -319,8 +321,8 @@ impl Job {
         };
         ChainOptions {
             fsync,
-            state: self.flatkv.state(),
-            ledger: self.littable.ledger(),
+            state: self.flatkv.clone(),
+            ledger: LedgerOptions::new(self.littable.clone()),
             ..ChainOptions::default()
         }
     }
@@ -483,9 +485,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("out.rlp");
         let work = Work::Export { file: file.clone(), from: None, to: None, with_genesis: false };
-        let littable = hearth_ledger::LedgerOptions::default().into();
+        let littable = LedgerSettings::default();
         let (home, fsync) = (dir.path().join("home"), FsyncPolicy::None);
-        let flatkv = hearth_chain::StateOptions::default().into();
+        let flatkv = StateSettings::default();
         let job = Job { home, fsync, flatkv, littable, work };
         let error = job.run(&JobControl::default()).expect_err("nothing there");
         assert_eq!(error.kind(), "home_empty");

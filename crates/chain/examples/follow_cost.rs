@@ -8,10 +8,8 @@
 //! follower decodes and hashes the witness, whose text is in memory.
 
 use alloy_rlp::Decodable as _;
-use hearth_chain::{
-    Chain, ChainOptions, FollowAnswer, FollowMeta, FollowSource, FollowedRules, GivenBlock, StateOptions,
-};
-use hearth_flatkv::Fsync;
+use hearth_chain::{Chain, ChainOptions, FollowAnswer, FollowMeta, FollowSource, FollowedRules, GivenBlock};
+use hearth_flatkv::{Fsync, StateSettings};
 use hearth_primitives::Block;
 use hearth_witness::{BlockForm, Witness};
 use serde_json::json;
@@ -40,7 +38,7 @@ struct Sent {
 fn options() -> ChainOptions {
     ChainOptions {
         fsync: Fsync::Interval(SYNC_EVERY),
-        state: StateOptions { memory_budget_bytes: MEMORY_BYTES, ..StateOptions::default() },
+        state: StateSettings { memory_budget_bytes: MEMORY_BYTES, ..StateSettings::default() },
         ..ChainOptions::default()
     }
 }

@@ -8,7 +8,7 @@ use alloy_consensus::{Eip658Value, Receipt as Inner, Signed, TxLegacy, TxType};
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log, Signature, TxKind, U256, keccak256};
 use hearth_chain::{Chain, ChainOptions};
 use hearth_flatkv::Fsync;
-use hearth_ledger::LedgerOptions;
+use hearth_ledger::{LedgerOptions, LedgerSettings};
 use hearth_primitives::{Block, BlockOutput, Height, Receipt, Transaction};
 use std::error::Error;
 use std::path::Path;
@@ -161,7 +161,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if blocks < HITS {
         return Err(format!("at least {HITS} blocks").into());
     }
-    let ledger = LedgerOptions { segment_bytes: segment_bytes.parse()?, ..LedgerOptions::default() };
+    let settings = LedgerSettings { segment_bytes: segment_bytes.parse()?, ..LedgerSettings::default() };
+    let ledger = LedgerOptions::new(settings);
     let options = ChainOptions { fsync: Fsync::None, ledger, ..ChainOptions::default() };
     let chain = Chain::create(Path::new(home), GENESIS, &options)?;
     let genesis = chain.head_block()?.ok_or("no genesis")?;

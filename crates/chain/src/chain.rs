@@ -11,14 +11,13 @@ use crate::home::{
 use crate::insert::Working;
 use crate::next_chain_id::NextChainId;
 use crate::operate::{described, state_options};
-use crate::state_options::StateOptions;
 use crate::watch::Watchers;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Head, LatticeRoots, WitnessTrie};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Head, LatticeRoots, StateSettings, WitnessTrie};
 use hearth_ledger::{Ledger, LedgerOptions, StoredBlock};
 use hearth_metrics::Registry;
-use hearth_primitives::{Block, Header, Height, RootTracker};
+use hearth_primitives::{Block, Header, Height, RemoteState, RootTracker};
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +37,10 @@ pub struct ChainOptions {
     /// When WAL and tables are synced; [`Fsync::Never`] for a home that goes with its process.
     pub fsync: Fsync,
     /// How the state store is kept.
-    pub state: StateOptions,
+    pub state: StateSettings,
+    /// The origin of a home that began as a fork. All of its history is kept: it records which
+    /// values are no longer the origin's.
+    pub origin: Option<Arc<dyn RemoteState>>,
     /// How the ledger's tables are kept.
     pub ledger: LedgerOptions,
     /// Where the metrics of the stores go.
@@ -49,7 +51,8 @@ impl Default for ChainOptions {
     fn default() -> Self {
         Self {
             fsync: Fsync::Block,
-            state: StateOptions::default(),
+            state: StateSettings::default(),
+            origin: None,
             ledger: LedgerOptions::default(),
             metrics: Registry::new(),
         }
@@ -221,7 +224,7 @@ impl Chain {
         file: ChainFile,
         options: &ChainOptions,
     ) -> Result<Self, ChainError> {
-        if file.rules == RulesFrom::Fork && options.state.origin.is_none() {
+        if file.rules == RulesFrom::Fork && options.origin.is_none() {
             return Err(ChainError::ForkWithoutOrigin { home: paths.home });
         }
         format::check(&paths)?;

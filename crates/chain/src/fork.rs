@@ -36,7 +36,7 @@ impl Chain {
         options: &ChainOptions,
     ) -> Result<Self, ChainError> {
         let paths = HomePaths::new(home);
-        let Some(origin) = options.state.origin.clone() else {
+        let Some(origin) = options.origin.clone() else {
             return Err(ChainError::ForkWithoutOrigin { home: home.to_owned() });
         };
         let (spec, rules) = parse_genesis(&paths.genesis(), genesis)?;

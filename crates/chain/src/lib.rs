@@ -27,7 +27,6 @@ mod network;
 mod next_chain_id;
 pub mod operate;
 mod reader;
-mod state_options;
 mod watch;
 mod witness;
 
@@ -53,5 +52,4 @@ pub use insert::{Inserted, Prepared};
 pub use network::Network;
 pub use next_chain_id::NextChainId;
 pub use reader::ChainReader;
-pub use state_options::StateOptions;
 pub use watch::{AddedBlock, BlockNumHash, ChainWatcher};

@@ -213,7 +213,7 @@ impl Db {
 
     fn open_as(path: &Path, options: &Options, read_only: bool) -> Result<Self, StateError> {
         manifest::refuse_endless(&*options.disk, path)?;
-        let shares = Shares::of(options.memory_budget_bytes);
+        let shares = Shares::of(options.settings.memory_budget_bytes);
         let cache = Cache::new_lru_cache(shares.cache);
         // What is not flushed when the store ends without a flush of ours is in the WAL, and
         // RocksDB must not get ahead of that. Only the string form has this option.
@@ -227,7 +227,7 @@ impl Db {
         rocks_options.create_if_missing(!read_only);
         rocks_options.create_missing_column_families(true);
         rocks_options.set_atomic_flush(true);
-        rocks_options.set_max_open_files(options.max_open_files);
+        rocks_options.set_max_open_files(options.settings.max_open_files);
         rocks_options.set_max_background_jobs(BACKGROUND_JOBS);
         rocks_options.set_keep_log_file_num(LOG_FILES);
         rocks_options.set_log_level(LogLevel::Warn);

@@ -27,13 +27,16 @@ pub mod lthash;
 pub mod manifest;
 pub mod measure;
 pub mod rows;
+mod settings;
 pub mod stored;
 mod types;
 pub mod wal;
 
 pub use error::FlatKvError;
+pub use settings::{
+    DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SNAPSHOT_KEEP, StateSettings,
+};
 pub use types::{
-    Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,
-    DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
-    MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
+    Commit, CommitmentKind, DEFAULT_SEGMENT_BYTES, Fsync, Head, IndexWrite, JoinedTables,
+    MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
 };

@@ -1,5 +1,6 @@
 //! What callers hand in and get back: options, commits, heads, the joined tables.
 
+use crate::settings::StateSettings;
 use alloy_primitives::B256;
 use hearth_disk::{Disk, RealDisk, TransientDisk};
 use hearth_metrics::Registry;
@@ -7,15 +8,8 @@ use hearth_primitives::{Changeset, Height, RemoteState, StateError};
 use hearth_trie::TrieUpdate;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-/// Memory that a store takes by default, in bytes.
-pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 1 << 30;
-/// Default bound of RocksDB's open table files.
-pub const DEFAULT_MAX_OPEN_FILES: i32 = 512;
 /// Default size at which a WAL segment is closed, in bytes.
 pub const DEFAULT_SEGMENT_BYTES: u64 = 64 << 20;
-
-/// Default number of snapshots that are kept.
-pub const DEFAULT_SNAPSHOT_KEEP: usize = 2;
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -28,31 +22,14 @@ pub struct Options {
     pub commitment: CommitmentKind,
     /// When WAL and joined tables are synced.
     pub fsync: Fsync,
-    /// Memory that the store takes, in bytes: RocksDB's block cache, memtables, indexes and
-    /// filters, the trie between two commits, code.
-    pub memory_budget_bytes: usize,
-    /// Bytes that must stay free on the disk: commits are refused below; 0: no bound.
-    pub min_free_bytes: u64,
-    /// Bound of RocksDB's open table files.
-    pub max_open_files: i32,
+    /// What users choose.
+    pub settings: StateSettings,
     /// Size at which a WAL segment is closed, in bytes.
     pub segment_bytes: u64,
-    /// A snapshot is taken at every height that this divides; 0: only on demand.
-    pub snapshot_interval_blocks: u64,
-    /// Newest snapshots that are kept; at least 1. The WAL is kept from the oldest of them on.
-    pub snapshot_keep: usize,
-    /// Bytes of WAL from which on a snapshot is forced, so that older segments can go; 0: no bound.
-    pub wal_max_bytes: u64,
-    /// Heights below the head that keep their state; what is older goes in the background. 0: all
-    /// keep it.
-    pub history_blocks: u64,
     /// Where the WAL's files are. RocksDB writes its own.
     pub disk: Arc<dyn Disk>,
     /// Where the store's metrics go.
     pub metrics: Registry,
-    /// Whether RocksDB's internals are among them, for every data DB; they are read with each
-    /// snapshot of the metrics.
-    pub kvdb_metrics: bool,
     /// What lies beneath rows that were never written here, for a home that began as a fork.
     pub origin: Option<Arc<dyn RemoteState>>,
 }
@@ -70,17 +47,10 @@ impl Options {
             wal_dir: wal_dir.into(),
             commitment,
             fsync,
-            memory_budget_bytes: DEFAULT_MEMORY_BUDGET_BYTES,
-            min_free_bytes: 0,
-            max_open_files: DEFAULT_MAX_OPEN_FILES,
+            settings: StateSettings::default(),
             segment_bytes: DEFAULT_SEGMENT_BYTES,
-            snapshot_interval_blocks: 0,
-            snapshot_keep: DEFAULT_SNAPSHOT_KEEP,
-            wal_max_bytes: 0,
-            history_blocks: 0,
             disk: if fsync == Fsync::Never { Arc::new(TransientDisk) } else { Arc::new(RealDisk) },
             metrics: Registry::new(),
-            kvdb_metrics: true,
             origin: None,
         }
     }

@@ -372,8 +372,8 @@ impl Core {
     pub(crate) fn oldest_at(&self, height: Height, first: bool) -> Height {
         match (first, self.history_blocks) {
             (true, _) => height,
-            (false, 0) => self.oldest.load(SeqCst),
-            (false, kept) => self.oldest.load(SeqCst).max(height.saturating_sub(kept)),
+            (false, None) => self.oldest.load(SeqCst),
+            (false, Some(kept)) => self.oldest.load(SeqCst).max(height.saturating_sub(kept.get())),
         }
     }
 

@@ -63,7 +63,7 @@ pub use hearth_flatkv_storage::failpoints;
 pub use hearth_flatkv_storage::{
     Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,
     DEFAULT_SNAPSHOT_KEEP, FlatKvError, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
-    MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
+    MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite, StateSettings,
 };
 pub use hearth_metrics::DataDb;
 pub use hearth_trie::{AccountProof, SlotProof, TrieUpdate, WitnessTrie};

@@ -107,8 +107,8 @@ pub(crate) fn open(
     tables.sync()?;
 
     let shares = match lasts {
-        true => Shares::of(options.memory_budget_bytes),
-        false => Shares::of(options.memory_budget_bytes).flushing_early(),
+        true => Shares::of(options.settings.memory_budget_bytes),
+        false => Shares::of(options.settings.memory_budget_bytes).flushing_early(),
     };
     let mut replay = Replay::new(db.clone(), options.commitment, shares, metrics)?;
     metrics.catchup.measure(|| replay.follow(&scan, None))?;
@@ -135,12 +135,12 @@ pub(crate) fn open(
         writer: writer.into(),
         head: head.into(),
         oldest: AtomicU64::new(oldest),
-        history_blocks: options.history_blocks,
+        history_blocks: options.settings.state_history_blocks,
         pruning: Pruning::new(pruned),
         space: SpaceRule {
             disk: options.disk.clone(),
             dirs: vec![options.dir.clone(), options.wal_dir.clone()],
-            min_free_bytes: options.min_free_bytes,
+            min_free_bytes: options.settings.min_free_bytes,
         },
         staged: Default::default(),
         upcoming: AtomicU64::new(head.map_or(0, |head| head.height)),
@@ -321,7 +321,7 @@ pub(crate) fn replay_to(
     scan: &WalScan,
     to: Height,
 ) -> Result<(), FlatKvError> {
-    let shares = Shares::of(options.memory_budget_bytes);
+    let shares = Shares::of(options.settings.memory_budget_bytes);
     Replay::new(db.clone(), options.commitment, shares, metrics)?.follow(scan, Some(to))
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Pruner {
 impl Pruner {
     /// Starts the thread where there is, or will be, anything to prune.
     pub(crate) fn start(core: &Arc<Core>) -> Result<Option<Self>, FlatKvError> {
-        if core.history_blocks == 0 && core.pruning.pruned.load(SeqCst) >= core.oldest.load(SeqCst) {
+        if core.history_blocks.is_none() && core.pruning.pruned.load(SeqCst) >= core.oldest.load(SeqCst) {
             return Ok(None);
         }
         let (wake, woken) = sync_channel(1);

@@ -11,6 +11,7 @@ use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{RemoteState, StateError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::{
+    num::NonZeroU64,
     path::PathBuf,
     sync::{
         Arc,
@@ -31,7 +32,7 @@ pub(crate) struct Core {
     /// it.
     pub(crate) oldest: AtomicU64,
     /// Heights below the head that keep their state; 0: all.
-    pub(crate) history_blocks: u64,
+    pub(crate) history_blocks: Option<NonZeroU64>,
     pub(crate) pruning: Pruning,
     pub(crate) space: SpaceRule,
     /// What is applied and not committed. Changes under the writer's lock.
@@ -66,7 +67,7 @@ pub(crate) struct SpaceRule {
     pub(crate) disk: Arc<dyn Disk>,
     /// Folders on the file systems in question.
     pub(crate) dirs: Vec<PathBuf>,
-    /// 0: none.
+    /// Bytes.
     pub(crate) min_free_bytes: u64,
 }
 

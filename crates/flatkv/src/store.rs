@@ -37,7 +37,7 @@ impl FlatKv {
     pub fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Arc<FlatKv>, FlatKvError> {
         let metrics = FlatkvMetrics::new(&options.metrics);
         let timer = metrics.open.of(false).timer();
-        let internals = options.kvdb_metrics.then(|| options.metrics.clone());
+        let internals = options.settings.enable_kvdb_metrics.then(|| options.metrics.clone());
         let core = Arc::new(crate::open::open(options.clone(), tables, &metrics)?);
         if core.rollback_is_pending(&options)? {
             metrics.rollback.measure(|| core.finish_rollback(&options))?;

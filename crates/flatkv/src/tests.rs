@@ -385,7 +385,7 @@ fn pruning_leaves_exactly_what_the_kept_heights_need() {
         let dir = tempfile::tempdir().unwrap();
         let mut options =
             Options::new(dir.path().join("state"), dir.path().join("wal"), CommitmentKind::Mpt, Fsync::None);
-        options.history_blocks = 2;
+        options.settings.state_history_blocks = std::num::NonZeroU64::new(2);
         let kv = FlatKv::open(options, Arc::new(NoTables)).unwrap();
         values.iter().for_each(|nonce| commit(&kv, *nonce));
         assert_eq!(kv.oldest(), Some(3));

@@ -5,11 +5,11 @@ mod bake;
 mod consensus;
 mod dev;
 mod fork;
-mod littable;
 mod scripts;
 
 use crate::NodeError;
-use hearth_chain::StateOptions;
+use hearth_flatkv::StateSettings;
+use hearth_ledger::LedgerSettings;
 use hearth_pool::PoolLimits;
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
@@ -18,7 +18,6 @@ pub use bake::BakeConfig;
 pub use consensus::ConsensusConfig;
 pub use dev::{DevConfig, MiningOrder};
 pub use fork::{ForkConfig, OriginBlock, OriginFetcher};
-pub use littable::LittableConfig;
 pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
 
 /// How the node gets its blocks.
@@ -78,64 +77,6 @@ impl From<FsyncPolicy> for String {
             FsyncPolicy::Interval(every) => format!("interval:{}", every.as_millis()),
             FsyncPolicy::None => "none".into(),
             FsyncPolicy::Never => "never".into(),
-        }
-    }
-}
-
-/// Settings of the state store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FlatkvConfig {
-    /// Whether RocksDB's internal metrics are gathered, for every data DB.
-    pub enable_kvdb_metrics: bool,
-    /// Memory that the store takes, in bytes.
-    pub memory_budget_bytes: usize,
-    /// Blocks below the head whose state is kept; 0: all.
-    pub state_history_blocks: u64,
-    /// A snapshot is taken at every height that this divides; 0: only on demand.
-    pub snapshot_interval_blocks: u64,
-    /// Newest snapshots that are kept.
-    pub snapshot_keep: usize,
-    /// Bytes of log from which on a snapshot is forced; 0: no bound.
-    pub wal_max_bytes: u64,
-    /// Bytes that must stay free on the disk; 0: no bound.
-    pub min_free_bytes: u64,
-    /// Files that are held open.
-    pub max_open_files: i32,
-    /// Whether a snapshot is taken at the end of an import, and when a node that only serves stops.
-    #[serde(default)]
-    pub snapshot_on_stop: bool,
-}
-
-impl FlatkvConfig {
-    /// The store's options.
-    pub fn state(&self) -> StateOptions {
-        StateOptions {
-            memory_budget_bytes: self.memory_budget_bytes,
-            history_blocks: self.state_history_blocks,
-            snapshot_interval_blocks: self.snapshot_interval_blocks,
-            snapshot_keep: self.snapshot_keep,
-            wal_max_bytes: self.wal_max_bytes,
-            min_free_bytes: self.min_free_bytes,
-            max_open_files: self.max_open_files,
-            kvdb_metrics: self.enable_kvdb_metrics,
-            origin: None,
-        }
-    }
-}
-
-impl From<StateOptions> for FlatkvConfig {
-    fn from(options: StateOptions) -> Self {
-        Self {
-            enable_kvdb_metrics: options.kvdb_metrics,
-            memory_budget_bytes: options.memory_budget_bytes,
-            state_history_blocks: options.history_blocks,
-            snapshot_interval_blocks: options.snapshot_interval_blocks,
-            snapshot_keep: options.snapshot_keep,
-            wal_max_bytes: options.wal_max_bytes,
-            min_free_bytes: options.min_free_bytes,
-            max_open_files: options.max_open_files,
-            snapshot_on_stop: false,
         }
     }
 }
@@ -250,9 +191,9 @@ pub struct NodeConfig {
     /// When the logs are forced to the disk.
     pub fsync: FsyncPolicy,
     /// The state store.
-    pub flatkv: FlatkvConfig,
+    pub flatkv: StateSettings,
     /// The ledger's tables.
-    pub littable: LittableConfig,
+    pub littable: LedgerSettings,
     /// Limits of answers.
     pub rpc: RpcLimits,
     /// Traces that are computed ahead of requests.

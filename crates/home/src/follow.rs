@@ -1,9 +1,11 @@
 //! A home that follows another node: making one, giving it blocks, and what it does not have.
 
-use crate::{FlatkvConfig, FsyncPolicy, Home, LittableConfig, NodeError, chain_error, open::fsync};
+use crate::{FsyncPolicy, Home, NodeError, chain_error, open::fsync};
 use alloy_primitives::{B256, Bytes};
 use alloy_rlp::Decodable as _;
 use hearth_chain::{Chain, ChainError, ChainOptions, FollowMeta, FollowedRules, GivenBlock, Network};
+use hearth_flatkv::StateSettings;
+use hearth_ledger::{LedgerOptions, LedgerSettings};
 use hearth_primitives::{Elsewhere, Header, Height, StateError};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -44,8 +46,8 @@ struct Upstream {
 #[derive(Debug, Deserialize)]
 struct Stores {
     fsync: FsyncPolicy,
-    flatkv: FlatkvConfig,
-    littable: LittableConfig,
+    flatkv: StateSettings,
+    littable: LedgerSettings,
 }
 
 impl FollowedChain {
@@ -83,8 +85,8 @@ pub fn init_follower(options: &str) -> Result<Vec<u8>, NodeError> {
         None => ChainOptions::default(),
         Some(Stores { fsync: policy, flatkv, littable }) => ChainOptions {
             fsync: fsync(policy),
-            state: flatkv.state(),
-            ledger: littable.ledger(),
+            state: flatkv,
+            ledger: LedgerOptions::new(littable),
             ..ChainOptions::default()
         },
     };

@@ -24,9 +24,9 @@ mod trace_origin;
 pub mod workers;
 
 pub use config::{
-    BakeConfig, ConsensusConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig,
-    MiningOrder, Mode, NodeConfig, OriginBlock, OriginFetcher, RpcLimits, ScriptChildren, ScriptsConfig,
-    ScriptsUnavailable, TraceSource, WorkerConfig, Workers,
+    BakeConfig, ConsensusConfig, DevConfig, ForkConfig, FsyncPolicy, MiningOrder, Mode, NodeConfig,
+    OriginBlock, OriginFetcher, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,
+    WorkerConfig, Workers,
 };
 pub use cosmos::{CosmosCache, CosmosView, QueryAnswer};
 pub use error::{EngineError, NodeError, who};

@@ -8,7 +8,7 @@ use hearth_chain::{Chain, ChainError, ChainOptions, ForkBlock};
 use hearth_dev_chain::dev_genesis;
 use hearth_evm::BlockError;
 use hearth_flatkv::{FlatKvError, Fsync};
-use hearth_ledger::LedgerError;
+use hearth_ledger::{LedgerError, LedgerOptions};
 use hearth_metrics::Registry;
 use hearth_primitives::{Height, RemoteState};
 use std::{path::Path, sync::Arc};
@@ -34,8 +34,9 @@ pub fn init_home(home: &Path, genesis_json: &str) -> Result<HomeStatus, NodeErro
 pub fn chain_options(config: &NodeConfig, metrics: Registry) -> ChainOptions {
     ChainOptions {
         fsync: fsync(config.fsync),
-        state: config.flatkv.state(),
-        ledger: config.littable.ledger(),
+        state: config.flatkv.clone(),
+        origin: None,
+        ledger: LedgerOptions::new(config.littable.clone()),
         metrics,
     }
 }
@@ -47,7 +48,7 @@ pub(crate) fn open_chain(
 ) -> Result<(Chain, Option<Height>), NodeError> {
     let fork = config.fork.as_ref().map(|fork| Ok::<_, NodeError>((fork, fork.block.read()?))).transpose()?;
     let mut options = chain_options(config, metrics);
-    options.state.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
+    options.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
     if config.read_only {
         return Chain::open_reading(&config.home, &options).map_err(|error| chain_error(&config.home, error));
     }

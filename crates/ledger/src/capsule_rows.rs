@@ -61,10 +61,8 @@ impl Ledger {
 
     /// Lowest height whose block is to have a capsule under a head.
     pub fn first_capsule(&self, head: Height) -> Height {
-        let kept = match self.tables().capsule_window {
-            0 => 0,
-            window => (head + 1).saturating_sub(window),
-        };
+        let window = self.tables().capsule_window;
+        let kept = window.map_or(0, |window| (head + 1).saturating_sub(window.get()));
         kept.max(self.tables().capsules.floor())
     }
 
@@ -73,10 +71,11 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::Table`].
     pub fn forget_capsules(&self, head: Height) -> Result<(), LedgerError> {
-        let window = self.tables().capsule_window;
-        if window == 0 || !head.is_multiple_of(FORGET_EVERY) {
-            return Ok(());
+        match self.tables().capsule_window {
+            Some(window) if head.is_multiple_of(FORGET_EVERY) => {
+                Ok(self.tables().capsules.set_floor((head + 1).saturating_sub(window.get()))?)
+            }
+            _ => Ok(()),
         }
-        Ok(self.tables().capsules.set_floor((head + 1).saturating_sub(window))?)
     }
 }

@@ -134,8 +134,9 @@ impl Ledger {
         let receipts = Cache::new(CACHED_RECEIPTS, CACHED_RECEIPT_BYTES);
         let senders = Cache::new(CACHED_SENDERS, CACHED_SENDER_BYTES);
         let merger = |kind, window| Merger::new(kind, kv.clone(), tables.clone(), lag, window);
-        let log_index = merger(IndexKind::Logs, 0);
-        let address_index = tables.address_index_window.map(|window| merger(IndexKind::Accounts, window));
+        let log_index = merger(IndexKind::Logs, None);
+        let address_index =
+            tables.has_address_index.then(|| merger(IndexKind::Accounts, tables.address_index_window));
         let ledger = Self { tables, kv, blocks, receipts, senders, log_index, address_index };
         ledger.nudge();
         ledger

@@ -31,5 +31,5 @@ pub use error::LedgerError;
 pub use found_logs::{FoundLog, FoundLogs};
 pub use ledger::{Ledger, StoredBlock, StoredReceipts, StoredRows};
 pub use natives::{StoredNative, StoredSidecar};
-pub use options::LedgerOptions;
+pub use options::{LedgerOptions, LedgerSettings};
 pub use tables::LedgerTables;

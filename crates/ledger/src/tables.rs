@@ -5,8 +5,10 @@ use hearth_flatkv::JoinedTables;
 use hearth_littable::{Compression, LittError, Littable, StoreOptions, Table, TableOptions};
 use hearth_metrics::{LittMetrics, Registry};
 use hearth_primitives::StateError;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) const BLOCKS: &str = "blocks";
 pub(crate) const RECEIPTS: &str = "receipts";
@@ -25,11 +27,12 @@ pub struct LedgerTables {
     pub(crate) natives: Option<Arc<Table>>,
     /// Whether capsules are written.
     pub(crate) keeps_capsules: bool,
-    /// Newest blocks whose capsules are kept; 0: all.
-    pub(crate) capsule_window: u64,
-    /// Newest blocks that the address index keeps; 0: all. `None` if blocks are not indexed by
-    /// account.
-    pub(crate) address_index_window: Option<u64>,
+    /// Newest blocks whose capsules are kept; those of all without it.
+    pub(crate) capsule_window: Option<NonZeroU64>,
+    /// Whether blocks are indexed by account.
+    pub(crate) has_address_index: bool,
+    /// Newest blocks that the address index keeps; all without it.
+    pub(crate) address_index_window: Option<NonZeroU64>,
     /// Series of the home.
     metrics: Registry,
     /// Whether the tables go with the process.
@@ -54,14 +57,15 @@ impl LedgerTables {
         metrics: &Registry,
         open: impl FnOnce(StoreOptions) -> Result<Littable, LittError>,
     ) -> Result<Self, LedgerError> {
-        let roots = std::iter::once(dir.to_owned()).chain(options.extra_roots.iter().cloned());
+        let settings = &options.settings;
+        let roots = std::iter::once(dir.to_owned()).chain(settings.extra_roots.iter().cloned());
         let store = open(StoreOptions {
             roots: roots.collect(),
-            allow_network_fs: options.allow_network_fs,
-            index_memory_bytes: options.index_memory_bytes,
-            max_open_files: options.max_open_files,
-            gc_period: options.gc_period,
-            iterator_lease: options.iterator_lease,
+            allow_network_fs: settings.allow_network_fs,
+            index_memory_bytes: settings.index_memory_bytes,
+            max_open_files: settings.max_open_files,
+            gc_period: Duration::from_millis(settings.gc_period_ms),
+            iterator_lease: Duration::from_millis(settings.iterator_lease_ms),
             metrics: LittMetrics::new(metrics),
             ..if options.transient { StoreOptions::transient(dir) } else { StoreOptions::new(dir) }
         })
@@ -71,10 +75,10 @@ impl LedgerTables {
                 .table(TableOptions {
                     // What goes with the process need not be small.
                     compression: if options.transient { Compression::None } else { COMPRESSION },
-                    segment_bytes: options.segment_bytes,
-                    segment_keys: options.segment_keys,
-                    read_cache_bytes: options.read_cache_bytes,
-                    write_cache_bytes: options.write_cache_bytes,
+                    segment_bytes: settings.segment_bytes,
+                    segment_keys: settings.segment_keys,
+                    read_cache_bytes: settings.read_cache_bytes,
+                    write_cache_bytes: settings.write_cache_bytes,
                     ..TableOptions::new(name)
                 })
                 .map_err(LedgerError::of_opening)
@@ -84,19 +88,17 @@ impl LedgerTables {
             Err(LedgerError::Table(LittError::NoSuchTable(_))) => None,
             natives => Some(natives?),
         };
-        let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);
-        let address_index_window = options.address_index.then_some(options.address_index_window_blocks);
-        let transient = options.transient;
         Ok(Self {
             blocks,
             receipts,
             capsules,
             natives,
-            keeps_capsules,
-            capsule_window,
-            address_index_window,
+            keeps_capsules: options.capsules,
+            capsule_window: settings.capsule_window_blocks,
+            has_address_index: settings.address_index,
+            address_index_window: settings.address_index_window_blocks,
             metrics: metrics.clone(),
-            transient,
+            transient: options.transient,
             store,
         })
     }

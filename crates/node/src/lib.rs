@@ -13,9 +13,9 @@ pub use hearth_cosmos::genesis::staking_account_json;
 pub use hearth_dev_chain::{AccountsError, DevAccount, dev_accounts, dev_accounts_of};
 pub use hearth_home::{
     BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled,
-    DevConfig, Fetch, FlatkvConfig, ForkConfig, FsyncPolicy, HomeStatus, LittableConfig, MiningOrder, Mode,
-    NextChunk, NodeConfig, NodeError, OriginBlock, OriginFetcher, RpcLimits, STALL_LIMIT, ScriptChildren,
-    ScriptsConfig, ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers, init_follower,
+    DevConfig, Fetch, ForkConfig, FsyncPolicy, HomeStatus, MiningOrder, Mode, NextChunk, NodeConfig,
+    NodeError, OriginBlock, OriginFetcher, RpcLimits, STALL_LIMIT, ScriptChildren, ScriptsConfig,
+    ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers, init_follower,
 };
 pub use hearth_littable_host as scripts;
 pub use hearth_pool::{PoolError, PoolLimits};

@@ -12,6 +12,7 @@ mod native;
 mod origin;
 mod state;
 mod waits;
+pub mod zero_is_none;
 
 pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};

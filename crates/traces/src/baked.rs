@@ -21,6 +21,7 @@ use hearth_disk::without_waiting;
 use hearth_home::{BakeConfig, NodeError, stream::Feed};
 use hearth_metrics::CacheResult;
 use hearth_primitives::Height;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use targets::{BakedTarget, TargetCache};
 
@@ -75,8 +76,8 @@ pub struct Baked {
     db: Arc<TraceDb>,
     chain: Arc<Chain>,
     targets: TargetCache,
-    /// Newest blocks that are served; 0: all.
-    window: u64,
+    /// Newest blocks that are served; all without it.
+    window: Option<NonZeroU64>,
     /// Whether tracers with options are looked for too.
     options: bool,
 }
@@ -199,7 +200,7 @@ impl Baked {
 
     /// Whether blocks of this height are served.
     fn is_kept(&self, height: Height) -> bool {
-        self.window == 0 || height.saturating_add(self.window) >= self.chain.head().height
+        self.window.is_none_or(|window| height.saturating_add(window.get()) >= self.chain.head().height)
     }
 }
 

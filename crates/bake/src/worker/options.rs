@@ -1,7 +1,7 @@
 //! How the worker works.
 
 use crate::BakedTracer;
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroU64, path::PathBuf, time::Duration};
 
 /// Time until a height that failed is tried again; twice as much after each further failure.
 pub const RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -40,8 +40,8 @@ pub struct BakeOptions {
     pub queue_size: usize,
     /// Tracers that each block is baked under; at least one.
     pub tracers: Vec<BakedTracer>,
-    /// Newest blocks that are kept; 0 keeps all.
-    pub window_blocks: u64,
+    /// Newest blocks that are kept; all without it.
+    pub window_blocks: Option<NonZeroU64>,
     /// Where progress is kept. Without it the worker bakes ranges alone: it takes no new blocks and
     /// looks for no gaps.
     pub progress_file: Option<PathBuf>,
@@ -59,7 +59,7 @@ impl Default for BakeOptions {
             workers: 1,
             queue_size: 4096,
             tracers: vec![BakedTracer::Call],
-            window_blocks: 0,
+            window_blocks: None,
             progress_file: None,
             retry_after: RETRY_AFTER,
             disk_full_pause: DISK_FULL_PAUSE,

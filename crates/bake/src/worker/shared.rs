@@ -16,6 +16,7 @@ use hearth_metrics::BakeMetrics;
 use hearth_primitives::Height;
 use hearth_tracers::Cancel;
 use parking_lot::Mutex;
+use std::num::NonZeroU64;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -132,8 +133,7 @@ impl Shared {
 
     /// Lowest height of the window; `None` where everything is kept.
     fn oldest_wanted(&self, head: Height) -> Option<Height> {
-        let window = self.options.window_blocks;
-        (window > 0).then(|| (head.saturating_add(1)).saturating_sub(window))
+        self.options.window_blocks.map(|window| head.saturating_add(1).saturating_sub(window.get()))
     }
 
     fn choose(&self, planner: &mut Planner, head: Height) -> Next {
@@ -357,9 +357,9 @@ impl Shared {
 
     /// Forgets blocks that are older than the head minus the window.
     fn prune(&self) -> Result<(), BakeFailure> {
-        let window = self.options.window_blocks;
-        let below = self.source.head().saturating_sub(window);
-        if window == 0 || below <= self.kept.lock().pruned_below {
+        let Some(window) = self.options.window_blocks else { return Ok(()) };
+        let below = self.source.head().saturating_sub(window.get());
+        if below <= self.kept.lock().pruned_below {
             return Ok(());
         }
         self.source.prune_below(below)?;
@@ -383,8 +383,8 @@ fn progress_of(source: &dyn BakeSource, options: &BakeOptions, path: &std::path:
         .and_then(|(kept, chain_id)| kept.progress(chain_id, &options.tracers, baked))
         .unwrap_or_else(|| {
             let next = head.saturating_add(1);
-            let window = options.window_blocks;
-            Progress::from(if window == 0 { next } else { next.saturating_sub(window).max(lowest) })
+            let begins = |window: NonZeroU64| next.saturating_sub(window.get()).max(lowest);
+            Progress::from(options.window_blocks.map_or(next, begins))
         });
     progress.committed(head.saturating_add(1));
     progress

@@ -231,7 +231,8 @@ fn baking_begins_at_the_first_commit_after_it_was_enabled() {
 #[test]
 fn a_window_bounds_where_baking_begins_and_what_is_kept() {
     let (home, fake) = (home(), Fake::new(10));
-    let Started { worker, .. } = start(&fake, BakeOptions { window_blocks: 4, ..options(&home.file) });
+    let Started { worker, .. } =
+        start(&fake, BakeOptions { window_blocks: std::num::NonZeroU64::new(4), ..options(&home.file) });
     fake.until_baked(7..=10, BakedTracer::Call);
     fake.commit(Some(&worker), 0, 20);
     fake.until_baked([20], BakedTracer::Call);

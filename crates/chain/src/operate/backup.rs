@@ -76,7 +76,7 @@ pub fn back_up(
     watch: &mut dyn FnMut(BackupProgress) -> bool,
 ) -> Result<BackupReport, ChainError> {
     let (paths, file) = described(home)?;
-    let roots = options.ledger.extra_roots.len();
+    let roots = options.ledger.settings.extra_roots.len();
     if roots > 0 {
         return Err(ChainError::LedgerElsewhere { home: home.to_owned(), roots });
     }

@@ -31,7 +31,11 @@ use std::sync::Arc;
 /// Options of the state store of a home.
 pub(crate) fn state_options(paths: &HomePaths, file: &ChainFile, options: &ChainOptions) -> Options {
     let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
-    options.state.set(&mut kv);
+    kv.settings = options.state.clone();
+    kv.origin = options.origin.clone();
+    if kv.origin.is_some() {
+        kv.settings.state_history_blocks = None;
+    }
     if file.is_follower() {
         kv.origin = Some(Arc::new(Elsewhere));
     }

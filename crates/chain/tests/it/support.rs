@@ -2,8 +2,8 @@
 
 use alloy_primitives::B256;
 use hearth_chain::import::{ImportJob, ImportReport};
-use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, StateOptions};
-use hearth_flatkv::Fsync;
+use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange};
+use hearth_flatkv::{Fsync, StateSettings};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -57,7 +57,7 @@ pub fn text(path: &Path) -> String {
 pub fn options() -> ChainOptions {
     ChainOptions {
         fsync: Fsync::None,
-        state: StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() },
+        state: StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() },
         ..ChainOptions::default()
     }
 }

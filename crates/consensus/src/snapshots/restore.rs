@@ -85,7 +85,7 @@ impl Restoring {
         if head != base && !home.join(PENDING).exists() {
             return Ok(None);
         }
-        if !options.ledger.extra_roots.is_empty() {
+        if !options.ledger.settings.extra_roots.is_empty() {
             let reason = "state sync does not go with littable.extra_roots: set them after it".to_owned();
             return Err(NodeError::Config { reason });
         }

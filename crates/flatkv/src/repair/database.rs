@@ -72,13 +72,10 @@ impl Repair<'_> {
     /// with the old one: they count the records of its log.
     fn execute_ledger(&self, executor: &mut dyn super::Executor) -> Result<RepairAction, FlatKvError> {
         let (disk, dir) = (&*self.options.disk, &self.options.dir);
-        let options = Options {
-            dir: dir.join(REBUILT),
-            wal_dir: dir.join(NEW_WAL),
-            snapshot_interval_blocks: 0,
-            wal_max_bytes: 0,
-            ..self.options.clone()
-        };
+        let mut options =
+            Options { dir: dir.join(REBUILT), wal_dir: dir.join(NEW_WAL), ..self.options.clone() };
+        options.settings.snapshot_interval_blocks = None;
+        options.settings.wal_max_bytes = None;
         remove_tree(disk, &options.dir)?;
         remove_tree(disk, &options.wal_dir)?;
         let kept = Arc::new(KeptTables(self.tables.clone()));

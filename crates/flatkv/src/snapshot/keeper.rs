@@ -17,8 +17,7 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Starts the thread where the options have an interval of snapshots.
     pub(crate) fn start(core: &Arc<Core>) -> Result<Option<Self>, FlatKvError> {
-        let options = &core.snapshots.options;
-        if options.snapshot_interval_blocks == 0 && options.wal_max_bytes == 0 {
+        if !core.snapshots.are_automatic() {
             return Ok(None);
         }
         // One signal waits at most: several that became due meanwhile are one.

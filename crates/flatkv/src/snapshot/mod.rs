@@ -13,7 +13,7 @@ mod take;
 pub(crate) use folder::{DATABASE, SNAPSHOTS_DIR, list, remove_unfinished};
 pub(crate) use keeper::Keeper;
 
-use crate::{CommitmentKind, Head, Options};
+use crate::{CommitmentKind, Head, Options, StateSettings};
 use alloy_primitives::B256;
 use hearth_disk::Disk;
 use hearth_primitives::Height;
@@ -81,9 +81,16 @@ impl Snapshots {
     }
 
     /// A store that takes none.
-    pub(crate) fn none(options: Options) -> Self {
-        let options = Options { snapshot_interval_blocks: 0, wal_max_bytes: 0, ..options };
+    pub(crate) fn none(mut options: Options) -> Self {
+        options.settings.snapshot_interval_blocks = None;
+        options.settings.wal_max_bytes = None;
         Self::new(options, Vec::new(), 0)
+    }
+
+    /// Whether snapshots are taken without being demanded.
+    pub(crate) fn are_automatic(&self) -> bool {
+        let settings = &self.options.settings;
+        settings.snapshot_interval_blocks.is_some() || settings.wal_max_bytes.is_some()
     }
 
     fn disk(&self) -> &Arc<dyn Disk> {
@@ -94,8 +101,7 @@ impl Snapshots {
     /// forward. Without a snapshot the WAL from its first record on is what the store can be made
     /// from again.
     pub(crate) fn wal_floor(&self) -> u64 {
-        let automatic = self.options.snapshot_interval_blocks > 0 || self.options.wal_max_bytes > 0;
-        let without = if automatic { 0 } else { u64::MAX };
+        let without = if self.are_automatic() { 0 } else { u64::MAX };
         self.kept.lock().first().map_or(without, |oldest| oldest.wal_sequence)
     }
 
@@ -107,9 +113,10 @@ impl Snapshots {
     /// Whether a snapshot is due at this height. The WAL between two of those that are kept stays
     /// below its part of the bound, so that all of it stays below the bound.
     pub(crate) fn is_due(&self, height: Height) -> bool {
-        let Options { snapshot_interval_blocks: interval, wal_max_bytes, snapshot_keep, .. } = &self.options;
-        let part = wal_max_bytes / (*snapshot_keep).max(1) as u64;
-        (*interval > 0 && height > 0 && height.is_multiple_of(*interval))
-            || (*wal_max_bytes > 0 && self.wal_bytes.load(SeqCst) >= part)
+        let StateSettings { snapshot_interval_blocks, wal_max_bytes, snapshot_keep, .. } =
+            &self.options.settings;
+        let kept = (*snapshot_keep).max(1) as u64;
+        snapshot_interval_blocks.is_some_and(|interval| height > 0 && height.is_multiple_of(interval.get()))
+            || wal_max_bytes.is_some_and(|most| self.wal_bytes.load(SeqCst) >= most.get() / kept)
     }
 }

@@ -95,7 +95,7 @@ impl Core {
 
     /// Deletes all but the newest snapshots. One that cannot be deleted stays in the list.
     fn prune_snapshots(&self) -> Result<(), FlatKvError> {
-        let keep = self.snapshots.options.snapshot_keep.max(1);
+        let keep = self.snapshots.options.settings.snapshot_keep.max(1);
         loop {
             let mut kept = self.snapshots.kept.lock();
             if kept.len() <= keep {

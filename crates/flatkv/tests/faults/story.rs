@@ -5,6 +5,7 @@ use crate::model::{BASE, Block, Random};
 use alloy_primitives::B256;
 use hearth_flatkv::{CommitmentKind, Fsync, Options};
 use hearth_primitives::Height;
+use std::num::NonZeroU64;
 use std::{path::Path, time::Duration};
 
 /// One step.
@@ -66,11 +67,11 @@ impl Setup {
 
     pub fn options(&self, home: &Path) -> Options {
         let mut options = Options::new(home.join("state"), home.join("wal"), self.kind, self.fsync);
-        options.memory_budget_bytes = 64 << 20;
+        options.settings.memory_budget_bytes = 64 << 20;
         options.segment_bytes = 3 << 10;
-        options.history_blocks = self.history_blocks;
-        options.snapshot_interval_blocks = self.snapshot_interval_blocks;
-        options.kvdb_metrics = false;
+        options.settings.state_history_blocks = NonZeroU64::new(self.history_blocks);
+        options.settings.snapshot_interval_blocks = NonZeroU64::new(self.snapshot_interval_blocks);
+        options.settings.enable_kvdb_metrics = false;
         options
     }
 }

@@ -48,7 +48,7 @@ fn block(height: u64, random: &mut Random) -> Changeset {
 fn child() {
     let Ok(dir) = env::var(CHILD) else { return };
     let mut options = options(Path::new(&dir), CommitmentKind::None);
-    options.memory_budget_bytes = BUDGET;
+    options.settings.memory_budget_bytes = BUDGET;
     options.segment_bytes = 16 << 20;
     // What the first blocks take for themselves is no part of the store.
     let mut random = Random(1);

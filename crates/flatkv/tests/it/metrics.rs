@@ -212,13 +212,13 @@ fn rocksdb_tells_of_itself_only_where_the_setting_asks() {
     let (home, registry) = (Home::new(CommitmentKind::None), Registry::new());
     let mut options = home.options();
     options.metrics = registry.clone();
-    options.kvdb_metrics = false;
+    options.settings.enable_kvdb_metrics = false;
     let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
     commit(&kv, &home, BASE, &changes(BASE, true)).unwrap();
     assert!(!whole_page(&registry).keys().any(|name| name.starts_with("rocksdb_")));
     drop(kv);
 
-    options.kvdb_metrics = true;
+    options.settings.enable_kvdb_metrics = true;
     let kv = FlatKv::open(options, home.tables.clone()).unwrap();
     let page = whole_page(&registry);
     for db in ["account", "code", "storage", "legacy", "metadata"] {

@@ -37,7 +37,8 @@ fn moved_by_operation(before: &Page, after: &Page) -> Page {
 #[test]
 fn a_snapshot_is_one_write_and_one_pruning_pass() {
     let (home, registry) = (Home::new(CommitmentKind::LtHash), Registry::new());
-    let options = Options { snapshot_keep: 2, ..told(&home, &registry) };
+    let options =
+        Options { metrics: registry.clone(), ..home.options_with(|settings| settings.snapshot_keep = 2) };
     let (kv, mut chain) = chain_of(&home, options, BASE);
     let mut random = Random(12);
     let one = [("flatkv_snapshot_write_latency(true)", 1), ("flatkv_snapshot_prune_latency()", 1)];

@@ -4,11 +4,12 @@ use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_trie::TrieAccount;
 use hearth_flatkv::{
     Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, IndexWrite, JoinedTables, Options, RowWrite,
-    StateView,
+    StateSettings, StateView,
 };
 use hearth_primitives::{
     Account, AccountChange, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
 };
+use std::num::NonZeroU64;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
@@ -337,7 +338,7 @@ impl JoinedTables for Tables {
 /// A home in a folder of its own.
 pub struct Home {
     pub dir: tempfile::TempDir,
-    /// As [`Options::history_blocks`].
+    /// As [`StateSettings::state_history_blocks`]; 0 for all.
     pub history_blocks: u64,
     pub kind: CommitmentKind,
     pub tables: Arc<Tables>,
@@ -349,7 +350,15 @@ impl Home {
     }
 
     pub fn options(&self) -> Options {
-        Options { history_blocks: self.history_blocks, ..options(self.dir.path(), self.kind) }
+        self.options_with(|_| ())
+    }
+
+    /// The same with other settings.
+    pub fn options_with(&self, change: impl FnOnce(&mut StateSettings)) -> Options {
+        let mut options = options(self.dir.path(), self.kind);
+        options.settings.state_history_blocks = NonZeroU64::new(self.history_blocks);
+        change(&mut options.settings);
+        options
     }
 
     pub fn open(&self) -> Result<Arc<FlatKv>, FlatKvError> {
@@ -381,7 +390,7 @@ pub fn temp_dir() -> tempfile::TempDir {
 
 pub fn options(dir: &Path, kind: CommitmentKind) -> Options {
     let mut options = Options::new(dir.join("state"), dir.join("wal"), kind, Fsync::None);
-    options.memory_budget_bytes = 64 << 20;
+    options.settings.memory_budget_bytes = 64 << 20;
     options.segment_bytes = 2 << 10;
     options
 }

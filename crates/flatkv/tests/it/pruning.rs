@@ -182,7 +182,7 @@ fn commits_stop_before_the_disk_is_full_and_resume() {
     let room = Arc::new(Room { free: AtomicU64::new(1000) });
     let mut options = home.options();
     options.disk = room.clone();
-    options.min_free_bytes = 1000;
+    options.settings.min_free_bytes = 1000;
     let dir = options.dir.clone();
     let kv = FlatKv::open(options, home.tables.clone()).unwrap();
     let base = Block::base(1);

@@ -6,8 +6,8 @@ use crate::{
     verifies::spoil,
 };
 use hearth_flatkv::{
-    CommitmentKind, Executor, Finding, FlatKv, FlatKvError, Head, JoinedTables, Options, Repair,
-    RepairAction, RepairReport,
+    CommitmentKind, Executor, Finding, FlatKv, FlatKvError, Head, JoinedTables, Repair, RepairAction,
+    RepairReport,
 };
 use std::{fs, path::Path, sync::Arc};
 
@@ -20,7 +20,7 @@ fn repair(home: &Home, accept_loss: bool) -> Result<RepairReport, FlatKvError> {
 /// A home with heights 7 to 40 and snapshots of 15 and 25, closed or as a kill leaves it.
 fn home(kind: CommitmentKind, seed: u64, killed: bool) -> (Home, Vec<Block>) {
     let home = Home::new(kind);
-    let options = Options { snapshot_keep: 2, ..home.options() };
+    let options = home.options_with(|settings| settings.snapshot_keep = 2);
     let kv = FlatKv::open(options, home.tables.clone()).unwrap();
     let (mut chain, mut random) = (Vec::new(), Random(seed));
     for height in [15, 25] {

@@ -7,6 +7,7 @@ use crate::{
     steps::{StopDisk, stride},
 };
 use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, RollbackSource, roll_back};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 fn tables(home: &Home) -> Arc<dyn JoinedTables> {
@@ -139,7 +140,10 @@ fn below_what_history_retains_a_snapshot_is_brought_forward() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash] {
         for (to, base) in [(13, Some(12)), (17, Some(20)), (36, None)] {
             let home = Home::new(kind);
-            let options = Options { history_blocks: 5, wal_max_bytes: 1 << 30, ..home.options() };
+            let options = home.options_with(|settings| {
+                settings.state_history_blocks = NonZeroU64::new(5);
+                settings.wal_max_bytes = NonZeroU64::new(1 << 30);
+            });
             let (mut chain, mut random) = (Vec::new(), Random(to));
             let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
             for height in [12, 20] {

@@ -9,6 +9,7 @@ use hearth_flatkv::{
     CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, Snapshot, list_snapshots, roll_back,
 };
 use hearth_primitives::{Height, StateError};
+use std::num::NonZeroU64;
 use std::{
     fs,
     sync::Arc,
@@ -61,7 +62,7 @@ fn check(options: Options, chain: &[Block], snapshot: &Snapshot) {
 fn one_is_taken_at_each_interval_and_the_newest_are_kept() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None] {
         let home = Home::new(kind);
-        let options = Options { snapshot_interval_blocks: 10, ..home.options() };
+        let options = home.options_with(|settings| settings.snapshot_interval_blocks = NonZeroU64::new(10));
         let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
         let (mut chain, mut random) = (Vec::new(), Random(5));
         for due in [10, 20, 30, 40] {
@@ -149,7 +150,8 @@ fn unwound_blocks_leave_a_snapshot_that_still_reads() {
 #[test]
 fn the_wal_reaches_the_oldest_snapshot_and_is_bounded() {
     let home = Home::new(CommitmentKind::None);
-    let options = Options { wal_max_bytes: 64 << 10, ..home.options() };
+    const WAL_MAX_BYTES: u64 = 64 << 10;
+    let options = home.options_with(|settings| settings.wal_max_bytes = NonZeroU64::new(WAL_MAX_BYTES));
     let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
     let (mut chain, mut random) = (Vec::new(), Random(21));
     let bytes = || home.segments().iter().map(|path| fs::metadata(path).unwrap().len()).sum::<u64>();
@@ -160,7 +162,7 @@ fn the_wal_reaches_the_oldest_snapshot_and_is_bounded() {
         most = most.max(bytes());
         // A snapshot that was forced may still be under way; it is waited for, so that the bound is
         // exact.
-        if most > options.wal_max_bytes {
+        if most > WAL_MAX_BYTES {
             kv.snapshot().unwrap();
             kv.flush().unwrap();
         }
@@ -170,7 +172,7 @@ fn the_wal_reaches_the_oldest_snapshot_and_is_bounded() {
         assert!(first <= oldest + 1, "record {} is gone, the oldest snapshot has {oldest}", oldest + 1);
     }
     assert!(!kv.snapshots().is_empty(), "no snapshot was forced");
-    assert!(bytes() <= options.wal_max_bytes + 3 * (2 << 10) + (8 << 10), "{} bytes of WAL", bytes());
+    assert!(bytes() <= WAL_MAX_BYTES + 3 * (2 << 10) + (8 << 10), "{} bytes of WAL", bytes());
 }
 
 #[test]
@@ -188,7 +190,10 @@ fn whatever_step_a_snapshot_stops_at_it_is_whole_or_not_there() {
         }
         // One is kept, so the older one goes: taking and pruning both stop somewhere.
         let disk = StopDisk::after(i64::MAX);
-        let options = Options { disk: Arc::new(disk.clone()), snapshot_keep: 1, ..home.options() };
+        let options = Options {
+            disk: Arc::new(disk.clone()),
+            ..home.options_with(|settings| settings.snapshot_keep = 1)
+        };
         let kv = FlatKv::open(options, home.tables.clone()).unwrap();
         grow(&kv, &home, &mut chain, 14, &mut random);
         kv.flush().unwrap();
@@ -222,7 +227,7 @@ fn whatever_step_a_snapshot_stops_at_it_is_whole_or_not_there() {
 #[test]
 fn an_opening_skips_the_log_that_only_snapshots_need() {
     let home = Home::new(CommitmentKind::Mpt);
-    let options = Options { wal_max_bytes: 1 << 30, ..home.options() };
+    let options = home.options_with(|settings| settings.wal_max_bytes = NonZeroU64::new(1 << 30));
     let tables: Arc<dyn JoinedTables> = home.tables.clone();
     let (mut chain, mut random) = (Vec::new(), Random(33));
     {

@@ -5,9 +5,10 @@ use crate::{
     snapshots::grow,
 };
 use alloy_primitives::{B256, keccak256};
-use hearth_flatkv::{CommitmentKind, Finding, FlatKv, FlatKvError, Options, VerifyReport};
+use hearth_flatkv::{CommitmentKind, Finding, FlatKv, FlatKvError, VerifyReport};
 use rocksdb::{ColumnFamilyDescriptor, DB, Options as RocksOptions, SliceTransform};
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 /// Commitment, the row to spoil (family, key, new value), and the names of what is found then.
 type Case<'a> = (CommitmentKind, (&'a str, Vec<u8>, Option<Vec<u8>>), &'a [&'a str]);
@@ -23,7 +24,8 @@ fn a_sound_store_has_no_findings_and_every_row_is_counted() {
     for kind in KINDS {
         for (history_blocks, seed) in [(0, 31), (5, 32)] {
             let home = Home::new(kind);
-            let options = Options { history_blocks, ..home.options() };
+            let options =
+                home.options_with(|settings| settings.state_history_blocks = NonZeroU64::new(history_blocks));
             let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
             assert!(matches!(kv.verify(&mut |_| true), Err(FlatKvError::Empty)));
             let (mut chain, mut random) = (Vec::new(), Random(seed));

@@ -3,6 +3,7 @@
 use crate::NodeError;
 use hearth_bake::BakedTracer;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// The bake worker and the trace cache.
@@ -19,8 +20,9 @@ pub struct BakeConfig {
     pub tracers: Vec<String>,
     /// Names of further tracers that each block is baked under.
     pub further_tracers: Vec<String>,
-    /// Newest blocks whose baked traces are kept; 0: all.
-    pub window_blocks: u64,
+    /// Newest blocks whose baked traces are kept; those of all without it.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub window_blocks: Option<NonZeroU64>,
     /// Whether decoded capsules of the newest blocks stay in memory for baking.
     pub use_snapshot: bool,
     /// How many of them; at least 1.
@@ -112,7 +114,7 @@ mod tests {
             queue_size: 1,
             tracers: vec!["prestateTracer".into(), "callTracer".into(), "prestateTracer".into()],
             further_tracers: Vec::new(),
-            window_blocks: 0,
+            window_blocks: None,
             use_snapshot: false,
             snapshot_window: 1,
             timeout_ms: 60_000,

@@ -12,6 +12,7 @@ use hearth_metrics::AddressIndexMetrics;
 use hearth_primitives::Height;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -35,8 +36,8 @@ pub(super) struct Shared {
     pub kv: Arc<FlatKv>,
     pub(super) tables: Arc<LedgerTables>,
     lag: u64,
-    /// Newest blocks whose rows are kept at least; 0: all.
-    pub window: u64,
+    /// Newest blocks whose rows are kept at least; those of all without it.
+    pub window: Option<NonZeroU64>,
     /// The lowest page whose rows are kept. It rises, in its row, before any row goes.
     pub floor: AtomicU64,
     pub progress: Mutex<Progress>,
@@ -58,8 +59,14 @@ pub(super) struct Progress {
 
 impl Merger {
     /// A merger of one index, whose pages are merged `lag` blocks below the head and kept for the
-    /// newest `window` blocks at least (0: for all).
-    pub fn new(kind: IndexKind, kv: Arc<FlatKv>, tables: Arc<LedgerTables>, lag: u64, window: u64) -> Self {
+    /// newest `window` blocks at least, for all without it.
+    pub fn new(
+        kind: IndexKind,
+        kv: Arc<FlatKv>,
+        tables: Arc<LedgerTables>,
+        lag: u64,
+        window: Option<NonZeroU64>,
+    ) -> Self {
         let (progress, stopping, floor) = (Mutex::default(), AtomicBool::new(false), AtomicU64::new(0));
         let registry = (kind == IndexKind::Accounts).then(|| tables.metrics().clone());
         let metrics = registry.as_ref().map(AddressIndexMetrics::new);

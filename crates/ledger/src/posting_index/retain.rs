@@ -33,15 +33,15 @@ pub struct IndexProgress {
 impl Shared {
     /// Raises the floor to the window and removes what lies below it, where enough does.
     pub fn retain(&self) -> Result<(), LedgerError> {
-        let Some(head) = self.kv.head().filter(|_| self.window > 0) else { return Ok(()) };
+        let (Some(head), Some(window)) = (self.kv.head(), self.window) else { return Ok(()) };
         let first = {
             let mut progress = self.progress.lock();
             // The floor is known once the progress is.
             self.merged(&mut progress)?;
             progress.first.unwrap_or(0)
         };
-        let kept = page_of((head.height + 1).saturating_sub(self.window));
-        let step = (page_of(self.window) / SWEEPS_A_WINDOW).max(1);
+        let kept = page_of((head.height + 1).saturating_sub(window.get()));
+        let step = (page_of(window.get()) / SWEEPS_A_WINDOW).max(1);
         if kept < self.floor.load(Ordering::SeqCst).max(first) + step {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use crate::support::{GENESIS_TIME, ask, config, trace};
 use alloy_primitives::{Address, address};
 use hearth_node::{Mode, Node, NodeError, dev_accounts};
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
@@ -89,7 +90,7 @@ impl Chain {
         let home = tempfile::tempdir().expect("a folder");
         let mut config = config(home.path(), Mode::Dev);
         config.littable.address_index = index;
-        config.littable.address_index_window_blocks = window;
+        config.littable.address_index_window_blocks = NonZeroU64::new(window);
         let node = Node::open(config).expect("opens");
         let (hashes, known, numbers) = (Vec::new(), HashMap::new(), Numbers(GENESIS_TIME));
         let mut chain = Self { node, _home: home, hashes, known, numbers };

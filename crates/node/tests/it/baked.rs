@@ -8,8 +8,8 @@ use crate::{
 use alloy_primitives::B256;
 use flate2::read::GzDecoder;
 use hearth_bake::{AnswerBuilder, BakedTracer, BlockKey, TraceDb, TraceDbOptions};
-use hearth_chain::{Chain, ChainOptions, StateOptions};
-use hearth_flatkv::Fsync;
+use hearth_chain::{Chain, ChainOptions};
+use hearth_flatkv::{Fsync, StateSettings};
 use hearth_metrics::Registry;
 use hearth_node::{
     BakeConfig, Caller, Envelope, Mode, NamedTrace, Node, NodeError, TraceOf, TraceRequest, TraceSourceKind,
@@ -17,6 +17,7 @@ use hearth_node::{
 };
 use hearth_tracers::{ElementSink, Sink};
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::{io::Read, path::Path, sync::Arc};
 
 /// Blocks from Frontier to Cancun: full ones, the DAO fork, an empty one.
@@ -74,7 +75,7 @@ fn bake(home: &Path, change: impl FnOnce(&mut BakeConfig)) {
 
 fn import(case: &Path) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a folder");
-    let state = StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() };
+    let state = StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() };
     let options = ChainOptions { fsync: Fsync::None, state, ..ChainOptions::default() };
     let (chain, _) = Chain::import_case(home.path(), case, None, &options).expect("verifies");
     chain.close().expect("closes");
@@ -328,7 +329,7 @@ fn a_damaged_row_is_counted_once_by_its_reader() {
 fn the_window_is_served_and_nothing_below() {
     let (home, sent) = dev_home(6);
     bake(home.path(), |_| {});
-    let node = open(home.path(), |bake| bake.window_blocks = 2);
+    let node = open(home.path(), |bake| bake.window_blocks = NonZeroU64::new(2));
     let from = |hash: &String| traced(&node, "traceTransaction", &asked(hash), None).expect("traces").1;
     // Block 6 is the latest: 4 is the lowest that is within 2 of it.
     let baked: Vec<bool> = sent.iter().map(|hash| from(hash) == Some(TraceSourceKind::Baked)).collect();

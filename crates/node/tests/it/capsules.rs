@@ -6,12 +6,13 @@ use crate::{
     support::{ask, config, execution_apis, fixtures, trace},
 };
 use alloy_primitives::{Bytes, U256};
-use hearth_chain::{Chain, ChainOptions, StateOptions};
-use hearth_flatkv::Fsync;
+use hearth_chain::{Chain, ChainOptions};
+use hearth_flatkv::{Fsync, StateSettings};
 use hearth_littable::{Littable, StoreOptions, TableOptions};
 use hearth_node::{Caller, Mode, Node, NodeError, TraceRequest, TraceSource, TraceSourceKind};
 use hearth_primitives::{Block, Transaction};
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::{path::Path, sync::Arc};
 
 const CONFIGS: [&str; 10] = [
@@ -149,7 +150,7 @@ fn so_do_those_of_recorded_blocks() {
             continue;
         }
         let home = tempfile::tempdir().expect("a folder");
-        let state = StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() };
+        let state = StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() };
         let options = ChainOptions { fsync: Fsync::None, state, ..ChainOptions::default() };
         let (chain, _) = Chain::import_case(home.path(), &case, None, &options).expect("verifies");
         chain.close().expect("closes");
@@ -162,7 +163,7 @@ fn so_do_those_of_recorded_blocks() {
 fn dev_home(blocks: u64, history: u64) -> (tempfile::TempDir, Arc<Node>, Vec<String>) {
     let home = tempfile::tempdir().expect("a folder");
     let mut config = config(home.path(), Mode::Dev);
-    config.flatkv.state_history_blocks = history;
+    config.flatkv.state_history_blocks = NonZeroU64::new(history);
     config.littable.segment_keys = 16;
     let node = Node::open(config).expect("opens");
     let sent = (0..blocks).map(|nonce| send(&node, sign(transfer(nonce), 0)).expect("accepted")).collect();
@@ -239,7 +240,7 @@ fn a_damaged_capsule_is_passed_and_made_again() {
 fn old_capsules_are_forgotten_as_the_setting_says() {
     let home = tempfile::tempdir().expect("a folder");
     let mut config = config(home.path(), Mode::Dev);
-    config.littable.capsule_window_blocks = 10;
+    config.littable.capsule_window_blocks = NonZeroU64::new(10);
     config.rpc.trace_source = TraceSource::Auto;
     let node = Node::open(config).expect("opens");
     let sent: Vec<String> =

@@ -2,8 +2,8 @@
 //! home.
 
 use crate::support::{ask, config, fixtures, trace};
-use hearth_chain::{Chain, ChainOptions, StateOptions};
-use hearth_flatkv::Fsync;
+use hearth_chain::{Chain, ChainOptions};
+use hearth_flatkv::{Fsync, StateSettings};
 use hearth_node::{Mode, Node};
 use serde_json::{Value, json};
 use std::{fs::File, io::Read, path::Path, sync::Arc};
@@ -27,7 +27,7 @@ fn recorded_blocks_are_served_and_traced() {
         let home = tempfile::tempdir().expect("a folder");
         let options = ChainOptions {
             fsync: Fsync::None,
-            state: StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() },
+            state: StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() },
             ..ChainOptions::default()
         };
         let (chain, _) = Chain::import_case(home.path(), &case, None, &options).expect("verifies");

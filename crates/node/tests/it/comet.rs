@@ -5,7 +5,7 @@ use crate::support::{answer, config};
 use alloy_primitives::{B256, keccak256};
 use hearth_abci::{Request as Frame, Response, Timestamp, pb, read_frame, request, response, write_frame};
 use hearth_home::{ConsensusConfig, FsyncPolicy};
-use hearth_ledger::LedgerOptions;
+use hearth_ledger::LedgerSettings;
 use hearth_node::{Mode, Node};
 use hearth_rpc::Request;
 use serde_json::Value;
@@ -418,7 +418,7 @@ fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     config.fsync = FsyncPolicy::None;
     // An opening reads the segments that are not sealed: it takes as long on a long chain as on a
     // short one.
-    config.littable = LedgerOptions { segment_bytes: SEGMENT_BYTES, ..LedgerOptions::default() }.into();
+    config.littable = LedgerSettings { segment_bytes: SEGMENT_BYTES, ..LedgerSettings::default() };
     config.consensus = Some(ConsensusConfig {
         address: format!("unix://{}", socket(home).display()),
         proposal_budget_ms: 5_000,

@@ -1,11 +1,11 @@
 //! Homes, configurations and fixtures for tests.
 
-use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
-use hearth_flatkv::Fsync;
-use hearth_ledger::LedgerOptions;
+use hearth_chain::{Chain, ChainOptions, import::ImportJob};
+use hearth_flatkv::{Fsync, StateSettings};
+use hearth_ledger::LedgerSettings;
 use hearth_node::{
-    Caller, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, Request, TraceRequest,
-    WorkerConfig, Workers,
+    Caller, DevConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, Request, TraceRequest, WorkerConfig,
+    Workers,
 };
 use serde_json::{Value, json};
 use std::{
@@ -39,9 +39,8 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
     config.home = home.to_owned();
     config.mode = mode;
     config.fsync = FsyncPolicy::None;
-    config.flatkv =
-        FlatkvConfig { memory_budget_bytes: 64 << 20, ..FlatkvConfig::from(StateOptions::default()) };
-    config.littable = LedgerOptions::default().into();
+    config.flatkv = StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() };
+    config.littable = LedgerSettings::default();
     config.rpc.logs_max_block_range = 0;
     config.rpc.struct_log_max_bytes = 0;
     config.rpc.max_trace_lookback_blocks = None;
@@ -49,7 +48,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
     config.rpc.pool_content_max = 5;
     config.bake.workers = 1;
     config.bake.tracers = vec!["callTracer".to_owned()];
-    config.bake.window_blocks = 0;
+    config.bake.window_blocks = None;
     config.bake.snapshot_window = 64;
     config.bake.hot_bytes = 16 << 20;
     config.pool.max_transactions = 100;
@@ -79,7 +78,7 @@ pub fn execution_apis() -> Option<(tempfile::TempDir, Arc<Node>)> {
     let genesis = std::fs::read_to_string(fixtures.join("genesis.json")).expect("genesis");
     let options = ChainOptions {
         fsync: Fsync::None,
-        state: StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() },
+        state: StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() },
         ..ChainOptions::default()
     };
     let chain = Chain::create(home.path(), &genesis, &options).expect("a new home");

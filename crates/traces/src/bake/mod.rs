@@ -49,7 +49,7 @@ fn worker_options(config: &NodeConfig, ranges_alone: bool) -> Result<BakeOptions
         workers: bake.workers,
         queue_size: bake.queue_size,
         tracers: bake.baked_tracers()?,
-        window_blocks: if ranges_alone { 0 } else { bake.window_blocks },
+        window_blocks: bake.window_blocks.filter(|_| !ranges_alone),
         progress_file,
         ..BakeOptions::default()
     })

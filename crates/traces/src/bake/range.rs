@@ -28,7 +28,6 @@ pub fn checked_range(
     let (first, head) = (home.first_block().max(1), home.chain().head().height);
     let (from, to) = (from.unwrap_or(first), to.unwrap_or(head));
     let window = home.config().bake.window_blocks;
-    let oldest = head.saturating_sub(window);
     if head < first {
         return Err("there is no block to bake yet".to_owned());
     }
@@ -38,7 +37,10 @@ pub fn checked_range(
     if from > to {
         return Err(format!("block {from}, the first, is above block {to}, the last"));
     }
-    if window > 0 && from < oldest {
+    if let Some(window) = window
+        && let oldest = head.saturating_sub(window.get())
+        && from < oldest
+    {
         let key = "evm.trace_bake_window_blocks";
         return Err(format!("with {key} = {window} traces are kept from block {oldest} on, not from {from}"));
     }

@@ -1,11 +1,12 @@
 //! A chain of blocks that are stored and committed without being executed.
 
-use crate::{Ledger, LedgerOptions};
+use crate::{Ledger, LedgerOptions, LedgerSettings};
 use alloy_consensus::{Eip658Value, Receipt as Inner, SignableTransaction, TxLegacy, TxType};
 use alloy_primitives::{Address, B256, Log, Signature, U256};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, CapsuleAccount, Changeset, Height, Receipt, TraceCapsule};
+use std::num::NonZeroU64;
 use std::{path::Path, sync::Arc};
 use tempfile::TempDir;
 
@@ -47,7 +48,9 @@ impl Closed {
 
 /// Opens the stores of a chain, whose pages are merged by hand.
 pub fn open(dir: &Path, lag: u64, window: u64) -> Result<(Ledger, Arc<FlatKv>), String> {
-    let options = LedgerOptions { address_index_window_blocks: window, ..LedgerOptions::default() };
+    let address_index_window_blocks = NonZeroU64::new(window);
+    let options =
+        LedgerOptions::new(LedgerSettings { address_index_window_blocks, ..LedgerSettings::default() });
     let tables = Ledger::open(&dir.join("ledger"), &options, &Registry::new()).map_err(|e| e.to_string())?;
     let options = Options::new(dir.join("state"), dir.join("wal"), CommitmentKind::None, Fsync::None);
     let kv = FlatKv::open(options, tables.clone()).map_err(|e| e.to_string())?;
