@@ -85,6 +85,7 @@ pub fn put_changes(out: &mut Vec<u8>, changes: &Changeset) {
     put_uvarint(out, changes.accounts.len() as u64);
     for change in &changes.accounts {
         out.extend_from_slice(change.address.as_slice());
+        // An account of which only slots changed is written once.
         let same = change.old == change.new;
         let flag = |on: bool, bit| if on { bit } else { 0 };
         out.push(

@@ -69,6 +69,7 @@ pub(crate) fn encode(capsule: &TraceCapsule) -> Vec<u8> {
     capsule.logs.iter().for_each(|count| put_varint(&mut out, *count));
     for writes in &capsule.writes {
         put_varint(&mut out, writes.len() as u64);
+        // Writes ascend by account, so distances are small numbers.
         let mut before = 0;
         for write in writes {
             put_varint(&mut out, u64::from(write.account.wrapping_sub(before)));
@@ -124,6 +125,7 @@ fn put_write(out: &mut Vec<u8>, account: &CapsuleAccount, write: &CapsuleWrite) 
     }
     put_varint(out, write.slots.len() as u64);
     for (key, value) in &write.slots {
+        // Most slots that are written were read before: their place takes one byte, their key 32.
         match account.slots.binary_search_by_key(key, |(key, _)| *key) {
             Ok(place) => put_varint(out, place as u64 + 1),
             Err(_) => {
@@ -135,7 +137,6 @@ fn put_write(out: &mut Vec<u8>, account: &CapsuleAccount, write: &CapsuleWrite) 
     }
 }
 
-/// The capsule of a row; the error says what is wrong with it.
 /// The addresses of the accounts in a row, without the rest.
 pub(crate) fn decode_addresses(row: &[u8]) -> Result<Vec<Address>, &'static str> {
     let mut row = Reader(row);
@@ -150,6 +151,7 @@ pub(crate) fn decode_addresses(row: &[u8]) -> Result<Vec<Address>, &'static str>
     Ok(addresses)
 }
 
+/// The capsule of a row; the error says what is wrong with it.
 pub(crate) fn decode(row: &[u8]) -> Result<TraceCapsule, &'static str> {
     let mut row = Reader(row);
     if row.byte()? != VERSION {
@@ -161,6 +163,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<TraceCapsule, &'static str> {
     for _ in 0..accounts {
         capsule.accounts.push(account(&mut row)?);
     }
+    // Look-ups in a capsule are binary searches.
     if !capsule.accounts.is_sorted_by(|a, b| a.address < b.address) {
         return Err("order of accounts");
     }
@@ -185,6 +188,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<TraceCapsule, &'static str> {
 fn word(row: &mut Reader<'_>) -> Result<U256, &'static str> {
     let length = usize::from(row.byte()?);
     let bytes = row.bytes(length)?;
+    // A leading zero would be a second encoding of the same word.
     if length > 32 || bytes.first() == Some(&0) {
         return Err("word");
     }

@@ -1,14 +1,17 @@
 //! Bytes of a segment file. Integers are big-endian, `v` is a LEB128 number.
 //!
 //! ```text
-//! segment = header header record* footer? the header stands twice, so that one damaged copy costs
-//! nothing header = magic "HLS2" | version u16 | shard u8 | 0 u8 | index u32 | salt 16 bytes |
-//! dictionary u32 | crc u32 record = magic u16 | head_crc u32 | flags u8 | v keys_len | v value_len
-//! | [v stored_len] | [v number]
-//!         | [synced u64] | [v sequence] | keys | frame*
-//! keys = v key_len | key | (v key_len | v start | v length | key)* primary, then secondaries frame
-//! = crc u32 | codec u8 | stored_len u24 | bytes 64 KiB of the value each, the last one the rest
-//! footer = magic "HLF2" | fields of Summary | crc u32
+//! segment = header header record* footer?
+//!           the header stands twice, so that one damaged copy costs nothing
+//! header  = magic "HLS2" | version u16 | shard u8 | 0 u8 | index u32 | salt 16 bytes
+//!         | dictionary u32 | crc u32
+//! record  = magic u16 | head_crc u32 | flags u8 | v keys_len | v value_len | [v stored_len]
+//!         | [v number] | [synced u64] | [v sequence] | keys | frame*
+//! keys    = v key_len | key | (v key_len | v start | v length | key)*
+//!           primary, then secondaries
+//! frame   = crc u32 | codec u8 | stored_len u24 | bytes
+//!           64 KiB of the value each, the last one the rest
+//! footer  = magic "HLF2" | fields of Summary | crc u32
 //! ```
 //!
 //! `head_crc` covers the segment's salt, the record's offset, and everything from the flags to the
@@ -85,6 +88,7 @@ impl SegmentHeader {
     pub fn decode(bytes: &[u8; SEGMENT_HEADER]) -> Result<Self, HeaderFault> {
         let (first, second) = bytes.split_at(HEADER_COPY);
         match Self::decode_copy(first) {
+            // A newer version is no damage: its second copy would say the same.
             Err(HeaderFault::Damaged) => Self::decode_copy(second),
             decoded => decoded,
         }
@@ -154,6 +158,7 @@ impl Head {
     fn decode_fields(bytes: &[u8]) -> Option<(Self, usize)> {
         let mut at = bytes;
         let flags = take(&mut at, 1)?[0];
+        // A flag that this version does not know may bring a field that it cannot skip.
         if flags & !(FLAG_MARK | FLAG_STORED | FLAG_NUMBER | FLAG_SYNCED | FLAG_SEQUENCE) != 0 {
             return None;
         }
@@ -164,6 +169,8 @@ impl Head {
         let number = if has(FLAG_NUMBER) { Some(get_varint(&mut at)?) } else { None };
         let synced = if has(FLAG_SYNCED) { Some(be64(take(&mut at, 8)?)) } else { None };
         let sequence = if has(FLAG_SEQUENCE) { Some(get_varint(&mut at)?) } else { None };
+        // Bounds before anything is allocated by these lengths: a scan tries bytes that only look
+        // like a head. No codec makes a frame twice as long as its bytes.
         let largest = crate::MAX_VALUE_BYTES as u64;
         if keys_len > MAX_KEYS_BYTES || value_len > largest || stored_len.is_some_and(|l| l > 2 * largest) {
             return None;
@@ -203,6 +210,7 @@ fn head_crc(seed: u64, offset: u64, bytes: &[u8]) -> u32 {
 pub(crate) fn put_head(out: &mut Vec<u8>, seed: u64, offset: u64, head: &Head, keys: &[u8]) -> u32 {
     let start = out.len();
     out.extend_from_slice(&RECORD_MAGIC);
+    // The place of the checksum, which covers what follows.
     out.extend_from_slice(&[0; 4]);
     head.encode_fields(out);
     out.extend_from_slice(keys);
@@ -262,6 +270,8 @@ impl FrameHeader {
     }
 
     fn checksum(codec: u8, bytes: &[u8]) -> u32 {
+        // Length and codec go in as the initial value, so that a header with another codec over the
+        // same bytes does not verify.
         let mut crc = crc32fast::Hasher::new_with_initial((bytes.len() as u32) << 8 | u32::from(codec));
         crc.update(bytes);
         crc.finalize()
@@ -372,6 +382,7 @@ impl Summary {
         let crc = crc32fast::hash(&bytes[..FOOTER_BYTES - 4]) ^ place_mask(seed, offset);
         let good = bytes[..4] == FOOTER_MAGIC && crc == be32(&bytes[FOOTER_BYTES - 4..]);
         let summary = Self::decode(&bytes[4..]);
+        // A footer that lies anywhere but behind the last record is another segment's.
         (good && summary.end == offset).then_some(summary)
     }
 }

@@ -6,9 +6,8 @@
 //! entry   = id 12 | segment u16 | offset u32 | span u32 | [number u32] | [skip u32 | len u32]
 //! tail    = segment count u32 | (index u32 | salt 16 | dictionary u32 | Summary)*
 //!         | page count u32 | first id 12 * | last id 12 | block count u32 | block 64 *
-//! trailer = magic "HLR2" | version u16 | shard u8 | 0 u8 | first u32 | last u32 | entries u64 |
-//! tail offset u64
-//!         | tail length u64 | tail crc u32 | seed u64 | made after u32 | crc u32
+//! trailer = magic "HLR2" | version u16 | shard u8 | 0 u8 | first u32 | last u32 | entries u64
+//!         | tail offset u64 | tail length u64 | tail crc u32 | seed u64 | made after u32 | crc u32
 //! ```
 //!
 //! In an entry, `segment` counts from the run's first one; its bit 15 says that `skip` and `len`

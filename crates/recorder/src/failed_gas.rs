@@ -52,6 +52,12 @@ const CALL_VALUE_GAS: u64 = 9_000;
 /// Making an account by a call or a self-destruct (yellow paper, G_newaccount; EIP-150, EIP-161).
 const NEW_ACCOUNT_GAS: u64 = 25_000;
 
+/// Access of an account that the transaction has not touched (EIP-2929; EIP-7702 for the target of
+/// a delegation).
+const COLD_ACCOUNT_GAS: u64 = COLD_ACCOUNT_EXTRA_GAS + WARM_ACCESS_GAS;
+/// Refund for a contract that destroys itself (yellow paper, R_selfdestruct), until EIP-3529.
+const SELFDESTRUCT_REFUND: i64 = 24_000;
+
 /// What the step of a failed instruction says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailedStep {
@@ -292,7 +298,7 @@ impl Failure {
         }
         let destroyed =
             context.journal_ref().evm_state().get(&contract).is_some_and(|a| a.is_selfdestructed());
-        let refund = if self.since(SpecId::LONDON) || destroyed { 0 } else { 24_000 };
+        let refund = if self.since(SpecId::LONDON) || destroyed { 0 } else { SELFDESTRUCT_REFUND };
         (gas, refund)
     }
 
@@ -310,7 +316,7 @@ impl Failure {
                 .as_ref()
                 .and_then(Bytecode::eip7702_address);
             if let Some(delegate) = delegate {
-                access += if self.was_cold(context, delegate) { 2_600 } else { 100 };
+                access += if self.was_cold(context, delegate) { COLD_ACCOUNT_GAS } else { WARM_ACCESS_GAS };
             }
         }
         left = left.saturating_sub(access);

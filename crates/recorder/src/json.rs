@@ -173,6 +173,8 @@ impl<'a> JsonWriter<'a> {
             return;
         }
         match self.mark {
+            // What stands before the mark can leave. Once more is held back than may be, the mark
+            // is given up: an error then stands beside the part that was sent.
             Some(mark) if self.buffer.len() + bytes - mark <= HELD_BACK_BYTES => {
                 if mark > 0 {
                     self.send(mark);
@@ -240,6 +242,7 @@ impl<'a> JsonWriter<'a> {
                 '\t' => self.raw(b"\\t"),
                 '\u{8}' => self.raw(b"\\b"),
                 '\u{c}' => self.raw(b"\\f"),
+                // Go: encoding/json/encode.go, appendString with escapeHTML.
                 c if (c as u32) < 0x20 || matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') => {
                     self.escape(c as u32)
                 }
@@ -266,6 +269,7 @@ impl<'a> JsonWriter<'a> {
     /// Hands the first bytes of the buffer to the sink.
     fn send(&mut self, bytes: usize) {
         let Some(sink) = &mut self.sink else { return };
+        // A reader that is slow must not count as an execution that is slow.
         let started = Instant::now();
         for chunk in self.buffer[..bytes].chunks(CHUNK_BYTES) {
             if self.closed {

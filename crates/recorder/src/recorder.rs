@@ -162,6 +162,7 @@ impl Recorder {
     /// Forgets the last transaction, keeps its memory, and gets ready for one with `options`.
     /// `log_base` is the number of logs of the block before it.
     pub fn begin(&mut self, options: RecorderOptions, log_base: u64) {
+        // Named one by one, so that a new field cannot be forgotten here.
         let Self {
             options: own_options,
             frames,
@@ -265,6 +266,8 @@ impl Recorder {
     pub fn add_log(&mut self, address: Address, topics: &[B256], data: &[u8], index: u32) {
         let Some(&frame) = self.open.last() else { return };
         let data = self.store(data);
+        // The logs of a frame are a list through the logs of the transaction: those of the frames
+        // that it calls come in between.
         let number = self.logs.len() as u32;
         let frame = &mut self.frames[frame as usize];
         let mut record = LogRecord {

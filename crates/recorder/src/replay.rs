@@ -108,6 +108,8 @@ impl<'a> BlockReplay<'a> {
             return Err(replay_error("the capsule is that of another block"));
         }
         let mut replay = Self::at_start(spec, block, senders, state, state)?.with_block_hash(hash);
+        // The state has the effects of the earlier transactions; the number of their logs is not in
+        // the state.
         replay.executor.pass_logs(capsule.logs.iter().take(index).sum());
         replay.capsule = Some(capsule);
         replay.next = index;
@@ -152,6 +154,7 @@ impl<'a> BlockReplay<'a> {
             TraceError::Replay(failure.within(format_args!("transaction {index} ({}): ", tx.tx_hash())))
         };
         if let Some(capsule) = self.capsule {
+            // The first write set of a capsule is that of the system calls at the start.
             let applied = self.executor.apply_capsule(capsule, self.next + 1);
             return applied.map_err(|error| failed(self.next, error.into()));
         }

@@ -126,6 +126,7 @@ impl PrestateTracer {
             return *index;
         }
         let mut account = PreAccount { address, ..PreAccount::default() };
+        // The database, not the journal: it holds the values before the transaction all the while.
         match context.db_mut().basic(address) {
             Ok(Some(info)) => {
                 account.balance = info.balance;
@@ -171,16 +172,20 @@ impl PrestateTracer {
         if std::mem::replace(&mut self.started, true) {
             return;
         }
+        // The order of OnTxStart in go-ethereum (eth/tracers/native/prestate.go) does not matter:
+        // accounts are sorted at the end.
         let from = context.tx().caller();
         let to = match context.tx().kind().to() {
             Some(to) => *to,
             None => {
+                // The journal has raised the nonce by now.
                 let nonce = context.db_mut().basic(from).ok().flatten().map_or(0, |info| info.nonce);
                 let to = from.create(nonce);
                 self.created.insert(to);
                 to
             }
         };
+        // EIP-7702: the code of the recipient may be that of another account.
         if context.tx().kind().is_call() && self.is(Fork::Prague) {
             let info = context.db_mut().basic(to).ok().flatten();
             let target = info.and_then(|info| code(context, info.code, info.code_hash)?.eip7702_address());
@@ -212,6 +217,7 @@ impl PrestateTracer {
             op::SLOAD | op::SSTORE => StateAccess::Slot(item(0)?),
             op::SELFDESTRUCT => StateAccess::SelfDestruct(address(0)?),
             op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => {
+                // OnOpcode of go-ethereum wants five items on the stack, whatever the call takes.
                 item(4)?;
                 StateAccess::Call(address(1)?)
             }
@@ -222,6 +228,7 @@ impl PrestateTracer {
             }
             op::CREATE2 => {
                 let (offset, size, salt) = (item(1)?, item(2)?, item(3)?);
+                // The instruction has not expanded the memory yet: what lies beyond is zero.
                 let memory = interpreter.memory.slice(0..interpreter.memory.size());
                 let init = copy_padded(&memory, offset, size)?;
                 StateAccess::Create(
@@ -240,6 +247,7 @@ impl PrestateTracer {
             }
             StateAccess::SelfDestruct(target) => {
                 self.account(context, target);
+                // EIP-6780: from Cancun on only what the same transaction created is deleted.
                 if !self.is(Fork::Cancun) || self.created.contains(&contract) {
                     self.deleted.insert(contract);
                 }
@@ -300,6 +308,8 @@ impl<'a> Inspector<EvmContext<'a>> for PrestateTracer {
     #[inline]
     fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         let Some(look) = self.look.take() else { return };
+        // go-ethereum calls OnOpcode once the gas of an instruction is charged: what it could not
+        // pay for is not looked at, what failed later is.
         if let Some(result) = failed_with(interpreter) {
             let fault = Failure::of(interpreter, &self.before, context).classify(result, context);
             if fault.is_unpaid() {

@@ -108,6 +108,8 @@ impl Link {
     /// from the lowest one, so that many nodes are hashed at once.
     pub(crate) fn hash_all<'a>(links: impl Iterator<Item = &'a mut Self>) {
         let mut links: Vec<&mut Self> = links.filter(|link| link.is_changed()).collect();
+        // Nodes are taken out of the trie while their level is hashed, since a level has nodes of
+        // many parents, and each parent is needed by itself one level later.
         let roots = links.iter_mut().enumerate();
         let mut level: Vec<_> =
             roots.map(|(parent, link)| Lifted { parent, nibble: 0, loaded: link.lift() }).collect();
@@ -169,6 +171,7 @@ fn refer(level: &mut [Lifted]) {
     let (mut named, mut rlps) = (Vec::with_capacity(level.len()), Vec::with_capacity(level.len()));
     for Lifted { loaded, .. } in level {
         let rlp = loaded.node.encode();
+        // Yellow paper, appendix D: what is shorter than its hash stands for itself.
         if rlp.len() < EMBED_BELOW_BYTES {
             loaded.reference = Some(Reference::Embedded(rlp));
         } else {
@@ -246,6 +249,7 @@ impl Node {
                 }
                 Ok(Self::Extension { path, child })
             }
+            // The last item is the value, which no branch of a trie of hashed keys has.
             items if items.len() == 17 && string(items[16])?.is_empty() => {
                 let mut children: Box<[Link; 16]> = Box::default();
                 for (child, item) in children.iter_mut().zip(items) {
@@ -261,6 +265,7 @@ impl Node {
 /// Reads what a parent holds for a child: nothing, a hash, or the child itself.
 fn decode_link(item: &[u8]) -> Result<Link, StateError> {
     if item.first().is_some_and(|byte| *byte >= alloy_rlp::EMPTY_LIST_CODE) {
+        // A longer node would have been named by its hash: it has no second encoding.
         if item.len() >= EMBED_BELOW_BYTES {
             return Err(damaged());
         }

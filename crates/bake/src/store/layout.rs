@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! header      44 bytes, see `Header`
-//! body the whole answer as one run of raw deflate (RFC 1951) without a last block: pieces, each on
-//! a byte border directory pieces, then elements, in the order of the answer
+//! body        the whole answer as one run of raw deflate (RFC 1951) without a last block:
+//!             pieces, each on a byte border
+//! directory   pieces, then elements, in the order of the answer
 //!   piece     varint: raw bytes << 1 | 1 where deflated
 //!             where deflated: varint: stored bytes, then CRC-32 of the raw bytes, 4 bytes
 //!             else one stored block of deflate, 5 bytes longer than its raw bytes
-//! element varint: bytes of the result, or of the error as a JSON string, << 1 | 1 where it is an
-//! error
+//!   element   varint: bytes of the result, or of the error as a JSON string, << 1
+//!             | 1 where it is an error
 //! ```
 //!
 //! Numbers of fixed width are little-endian. A deflated piece ends with a full flush, so that it

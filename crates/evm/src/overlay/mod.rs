@@ -157,6 +157,7 @@ impl<'a> BlockState<'a> {
         if let Some(slot) = entry.slots.get(&key) {
             return Ok(slot.now);
         }
+        // Not a read of the store, so not in the read set either.
         if !entry.stored() {
             return Ok(U256::ZERO);
         }
@@ -176,6 +177,7 @@ impl<'a> BlockState<'a> {
         if let Some(code) = self.codes.get(&hash) {
             return Ok(code.clone());
         }
+        // The cache outlives the block and is shared; the read set must have the code all the same.
         let code = code_cache::get(self.reader.state, &hash, self.delegations)?;
         self.codes.insert(hash, code.clone());
         self.read_codes.push(hash);
@@ -207,6 +209,7 @@ impl<'a> BlockState<'a> {
             return Ok(());
         }
         for (key, value) in self.reader.state.storage_of(&entry.address)? {
+            // A slot that is known already may have been written since.
             entry.slots.entry(key).or_insert(Slot { start: value, now: value });
         }
         entry.whole = true;
@@ -255,6 +258,7 @@ impl Database for BlockState<'_> {
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
         let index = self.entry_index(address)?;
         let Some(account) = self.entries[index].now else { return Ok(None) };
+        // Code is loaded when it is needed: of many accounts only the balance is read.
         let code = if account.has_code() {
             self.codes.get(&account.code_hash).cloned()
         } else {
@@ -283,6 +287,8 @@ impl Database for BlockState<'_> {
         id: AccountId,
         key: U256,
     ) -> Result<U256, ReadError> {
+        // The id is the index that `basic` gave out, which saves the look-up by address. An account
+        // that an override made has none of its own, so the address decides.
         let index = id.get();
         if self.entries.get(index).is_some_and(|entry| entry.address == address) {
             return Ok(self.slot_at(index, key)?);
