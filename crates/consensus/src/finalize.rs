@@ -19,6 +19,7 @@ use hearth_evm::{BlockEnvironment, ChainSpec, TxError, recover_senders};
 use hearth_home::FsyncPolicy;
 use hearth_primitives::{Height, NativeTransaction, StateReader as _, Transaction};
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU64;
 
 /// Interval, in blocks, at which CometBFT gets the height below which it may drop blocks.
 const RETAIN_EVERY_BLOCKS: Height = 100;
@@ -140,8 +141,9 @@ impl App {
         if self.last_commit.lock().replace(Moment::now()).is_none() && self.config.state_sync {
             snapshots::over(&self.home.config().home);
         }
-        let interval = self.config.snapshot_interval_blocks;
-        if let Some(maker) = self.maker.as_ref().filter(|_| height.is_multiple_of(interval)) {
+        if let (Some(maker), Some(interval)) = (&self.maker, self.config.snapshot_interval_blocks)
+            && height.is_multiple_of(interval.get())
+        {
             maker.want(height);
         }
         Ok(pb::ResponseCommit { retain_height: self.retain_height(height)? })
@@ -150,8 +152,8 @@ impl App {
     /// The oldest block that CometBFT keeps; 0 for all. After a power cut CometBFT replays the
     /// blocks that this node had not written to the disk, so it must not drop any of those.
     fn retain_height(&self, height: Height) -> Result<i64, ConsensusError> {
-        let keep = self.config.retain_blocks;
-        if keep == 0 || height <= keep || !height.is_multiple_of(RETAIN_EVERY_BLOCKS) {
+        let Some(keep) = self.config.retain_blocks.map(NonZeroU64::get) else { return Ok(0) };
+        if height <= keep || !height.is_multiple_of(RETAIN_EVERY_BLOCKS) {
             return Ok(0);
         }
         if self.home.config().fsync != FsyncPolicy::Block {

@@ -101,7 +101,7 @@ impl Consensus {
         let log = metrics.log().clone();
         let folder = &home.config().home;
         let shelf = SnapshotFolder::of(folder);
-        let maker = if config.snapshot_interval_blocks == 0 {
+        let maker = if config.snapshot_interval_blocks.is_none() {
             None
         } else {
             // Reading beside the open stores is not counted with what the node does.

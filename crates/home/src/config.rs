@@ -12,7 +12,7 @@ use hearth_flatkv::StateSettings;
 use hearth_ledger::LedgerSettings;
 use hearth_pool::PoolLimits;
 use serde::{Deserialize, Serialize};
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
 
 pub use bake::BakeConfig;
 pub use consensus::ConsensusConfig;
@@ -106,8 +106,9 @@ pub struct RpcLimits {
     pub logs_max_results: usize,
     /// Most bytes in one answer of `eth_getLogs`.
     pub logs_max_bytes: usize,
-    /// Most blocks in the range of one `eth_getLogs`; 0 for no limit.
-    pub logs_max_block_range: u64,
+    /// Most blocks in the range of one `eth_getLogs`; `None` for no limit.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub logs_max_block_range: Option<NonZeroU64>,
     /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as go-ethereum does.
     pub fee_history_max_blocks: u64,
     /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
@@ -115,8 +116,9 @@ pub struct RpcLimits {
     /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises
     /// it.
     pub trace_timeout_ms: u64,
-    /// Most bytes of the struct logs of one transaction; 0 for no cap.
-    pub struct_log_max_bytes: u64,
+    /// Most bytes of the struct logs of one transaction; `None` for no cap.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub struct_log_max_bytes: Option<NonZeroU64>,
     /// What traces of past blocks are made from.
     pub trace_source: TraceSource,
     /// How far below the head a block may be whose trace reads historical state, in blocks; `None`

@@ -1,6 +1,7 @@
 //! The bounds of a trace: time, memory, and cancellation by its client.
 
 use crate::script_host::ScriptHost;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -58,8 +59,8 @@ pub struct Limits {
     pub call_timeout: Duration,
     /// Bytes for one transaction's recording.
     pub recording_bytes: usize,
-    /// Bytes for one transaction's struct logs; 0 for no cap.
-    pub struct_log_bytes: u64,
+    /// Bytes for one transaction's struct logs; `None` for no cap.
+    pub struct_log_bytes: Option<NonZeroU64>,
     /// Ends the trace early.
     pub cancel: Cancel,
     /// Who runs JavaScript tracers; `None` where they do not run.
@@ -85,7 +86,7 @@ impl Default for Limits {
             started: Instant::now(),
             call_timeout: DEFAULT_CALL_TIMEOUT,
             recording_bytes: DEFAULT_RECORDING_LIMIT_BYTES,
-            struct_log_bytes: 0,
+            struct_log_bytes: None,
             cancel: Cancel::new(),
             scripts: None,
         }

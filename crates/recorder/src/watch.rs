@@ -157,9 +157,8 @@ impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
 
 /// The failure of a transaction whose struct logs are larger than allowed.
 fn too_many_steps<T: Observed + ?Sized>(tracer: &T, limits: &Limits) -> Option<TraceError> {
-    let limit_bytes = limits.struct_log_bytes;
-    let is_over = limit_bytes != 0 && tracer.step_bytes() > limit_bytes;
-    is_over.then_some(TraceError::StructLogsTooLarge { limit_bytes })
+    let limit_bytes = limits.struct_log_bytes?.get();
+    (tracer.step_bytes() > limit_bytes).then_some(TraceError::StructLogsTooLarge { limit_bytes })
 }
 
 /// Stops a transaction that no tracer watches.

@@ -1,6 +1,7 @@
 //! How CometBFT drives a home.
 
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 
 /// The application that CometBFT connects to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,10 +12,12 @@ pub struct ConsensusConfig {
     pub address: String,
     /// Longest time that a proposal is filled with transactions, in milliseconds.
     pub proposal_budget_ms: u64,
-    /// Newest blocks that CometBFT keeps; 0 keeps all.
-    pub retain_blocks: u64,
-    /// Heights divisible by this have a snapshot for state sync; 0 for none.
-    pub snapshot_interval_blocks: u64,
+    /// Newest blocks that CometBFT keeps; all without it.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub retain_blocks: Option<NonZeroU64>,
+    /// Heights divisible by this have a snapshot for state sync; none has one without it.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub snapshot_interval_blocks: Option<NonZeroU64>,
     /// Whether CometBFT brings the first state of a home without blocks by state sync; the stores
     /// are opened after that.
     #[serde(default)]

@@ -9,6 +9,7 @@ use hearth_ledger::LedgerSettings;
 use hearth_node::{Mode, Node};
 use hearth_rpc::Request;
 use serde_json::Value;
+use std::num::NonZeroU64;
 use std::{
     io::BufReader, os::unix::net::UnixStream, path::PathBuf, sync::Arc, thread::JoinHandle, time::Duration,
 };
@@ -405,7 +406,7 @@ fn connect(home: &tempfile::TempDir) -> Vec<Connection> {
     (0..hearth_abci::CONNECTIONS).map(|_| Connection::open(&socket(home))).collect()
 }
 
-/// What a node does about state sync.
+/// What a node does about state sync; 0 for nothing.
 #[derive(Clone, Copy, Default)]
 struct Snapshots {
     snapshot_interval_blocks: u64,
@@ -422,9 +423,9 @@ fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     config.consensus = Some(ConsensusConfig {
         address: format!("unix://{}", socket(home).display()),
         proposal_budget_ms: 5_000,
-        retain_blocks: snapshots.retain_blocks,
+        retain_blocks: NonZeroU64::new(snapshots.retain_blocks),
         state_sync: snapshots.state_sync,
-        snapshot_interval_blocks: snapshots.snapshot_interval_blocks,
+        snapshot_interval_blocks: NonZeroU64::new(snapshots.snapshot_interval_blocks),
     });
     Node::open(config).expect("opens")
 }

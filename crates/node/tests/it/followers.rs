@@ -3,9 +3,11 @@
 
 use crate::support::{ask, config, execution_apis, fixtures, trace};
 use alloy_primitives::{B256, keccak256};
+use hearth_flatkv::IndexWrite;
 use hearth_node::{Mode, Node, init_follower};
+use hearth_primitives::StateError;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, error::Error, path::Path, sync::Arc};
 
 /// Most rounds in which a witness is completed.
 const MAX_ROUNDS: usize = 8;
@@ -416,4 +418,30 @@ fn a_block_without_a_source_is_a_hole_that_breaks_nothing() {
     let again: Value = serde_json::from_slice(&node.followed_state().expect("state")).expect("JSON");
     assert_eq!(again, state);
     same_traces(&upstream, &node, 45);
+}
+
+#[test]
+fn a_damaged_mark_is_an_error_with_its_cause() {
+    let Some((_home, upstream)) = execution_apis() else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let node = follower(home.path(), &upstream, BASE);
+    let before = node.followed_state().expect("state");
+    // A mark of a kind that there is not; `v` and a height are the key (chain/src/follow/marks.rs).
+    let key = [&b"v"[..], &(BASE + 1).to_be_bytes()].concat();
+    node.close().expect("closes");
+    let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
+    let write = |value| {
+        let row = IndexWrite { key: key.clone(), value };
+        node.chain().expect("open").kv().index_fill(&[row]).expect("writes");
+    };
+    write(Some(vec![9]));
+    let error = node.followed_state().expect_err("damaged");
+    let mut cause: &(dyn Error + 'static) = &error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let cause = cause.downcast_ref::<StateError>();
+    assert!(matches!(cause, Some(StateError::Damaged { what: "mark" })), "{error:?}");
+    write(None);
+    assert_eq!(node.followed_state().expect("state again"), before);
 }

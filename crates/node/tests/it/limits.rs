@@ -3,6 +3,7 @@
 use crate::support::{ask, config, execution_apis, trace};
 use hearth_node::{Mode, Node, NodeConfig, NodeError};
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::{sync::Arc, time::Instant};
 
 /// The chain of execution-apis, opened with another configuration.
@@ -91,7 +92,9 @@ fn too_many_bytes_name_the_range_that_fits() {
 
 #[test]
 fn too_many_blocks_name_the_range_that_fits() {
-    let Some((_home, node)) = with(|config| config.rpc.logs_max_block_range = 5) else { return };
+    let Some((_home, node)) = with(|config| config.rpc.logs_max_block_range = NonZeroU64::new(5)) else {
+        return;
+    };
     assert_eq!(refusal(&node, 3, 8), "exceed maximum block range: 5; try with the block range 0x3 to 0x7");
     logs(&node, 3, 7).expect("five blocks");
 }
@@ -108,7 +111,7 @@ fn struct_logs_over_their_cap_are_an_error_and_never_cut() {
     let whole = trace(&open, "traceCall", args.clone()).expect("no cap");
     assert!(whole["structLogs"].as_array().expect("steps").len() > 1000);
     let size = serde_json::to_vec(&whole["structLogs"]).expect("JSON").len() as u64;
-    let capped = |cap: u64| with(move |config| config.rpc.struct_log_max_bytes = cap);
+    let capped = |cap: u64| with(move |config| config.rpc.struct_log_max_bytes = NonZeroU64::new(cap));
     let Some((_home, node)) = capped(size * 2) else { return };
     assert_eq!(trace(&node, "traceCall", args.clone()).expect("fits"), whole);
     let Some((_home, node)) = capped(size / 2) else { return };

@@ -41,8 +41,8 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
     config.fsync = FsyncPolicy::None;
     config.flatkv = StateSettings { memory_budget_bytes: 64 << 20, ..StateSettings::default() };
     config.littable = LedgerSettings::default();
-    config.rpc.logs_max_block_range = 0;
-    config.rpc.struct_log_max_bytes = 0;
+    config.rpc.logs_max_block_range = None;
+    config.rpc.struct_log_max_bytes = None;
     config.rpc.max_trace_lookback_blocks = None;
     config.rpc.tx_fee_cap_wei = 1_000_000_000_000_000_000;
     config.rpc.pool_content_max = 5;

@@ -75,8 +75,8 @@ fn range(home: &Home, filter: &LogFilter) -> Result<Option<(Height, Height)>, No
         return Err(NodeError::invalid_params("block range extends beyond current head block"));
     }
     let limit = home.config().rpc.logs_max_block_range;
-    if limit != 0 && last - first >= limit {
-        let fits = first + limit - 1;
+    if let Some(limit) = limit.filter(|limit| last - first >= limit.get()) {
+        let fits = first + limit.get() - 1;
         let message =
             format!("exceed maximum block range: {limit}; try with the block range {first:#x} to {fits:#x}");
         return Err(NodeError::LimitExceeded { message });
