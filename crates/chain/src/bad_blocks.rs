@@ -6,7 +6,8 @@ use alloy_primitives::B256;
 use alloy_rlp::{Decodable as _, Encodable as _};
 use hearth_primitives::Block;
 
-/// Refused blocks that are kept; go-ethereum keeps as many.
+/// Refused blocks that are kept, as many as by go-ethereum (core/rawdb/accessors_chain.go:
+/// badBlockToKeep).
 pub const MAX_BAD_BLOCKS: usize = 10;
 
 /// Longest refused block that is kept, in bytes of RLP.

@@ -11,7 +11,7 @@ use alloy_primitives::{Address, B64, B256, Bytes, KECCAK256_EMPTY, U256, keccak2
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange};
 use std::collections::BTreeMap;
 
-/// Gas limit of a genesis that names none, as go-ethereum.
+/// Gas limit of a genesis that names none, as go-ethereum (core/genesis.go: toBlockWithRoot).
 const DEFAULT_GAS_LIMIT: u64 = 4_712_388;
 /// Difficulty of a genesis that names none, as go-ethereum.
 const DEFAULT_DIFFICULTY: u64 = 131_072;

@@ -1,4 +1,4 @@
-//! What go-ethereum says when execution halts.
+//! What go-ethereum says when execution halts (core/vm/errors.go).
 
 use revm::{
     bytecode::opcode::OpCode,

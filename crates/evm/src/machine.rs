@@ -63,8 +63,8 @@ pub(crate) fn block_evm<'a>(env: &BlockEnvironment, state: BlockState<'a>) -> Bl
 }
 
 /// Corrects the result of a creation by an account with the highest nonce, which fails (EIP-2681).
-/// The interpreter returns its gas, as go-ethereum's `evm.create` does, but reports a success
-/// without an address.
+/// The interpreter returns its gas, as go-ethereum's `create` does (core/vm/evm.go), but reports a
+/// success without an address.
 fn without_nonce(result: ExecutionResult<HaltReason>) -> ExecutionResult<HaltReason> {
     match result {
         ExecutionResult::Success { gas, logs, output: Output::Create(_, None), .. } => {

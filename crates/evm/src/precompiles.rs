@@ -78,8 +78,8 @@ impl<'a> PrecompileProvider<EvmContext<'a>> for Precompiles {
     }
 
     fn warm_addresses(&self) -> &AddressSet {
-        // As in go-ethereum, the fork's own addresses are warm (EIP-2929), even if a simulation
-        // moved the contracts.
+        // As in go-ethereum (core/state/statedb.go: Prepare), the fork's own addresses are warm
+        // (EIP-2929), even if a simulation moved the contracts.
         self.fork.warm_addresses()
     }
 }

@@ -1,4 +1,5 @@
-//! Validity of a transaction before it runs, in go-ethereum's order and words.
+//! Validity of a transaction before it runs, in go-ethereum's order and words
+//! (core/state_transition.go: preCheck).
 
 use crate::{env::BlockEnvironment, spec::Fork, tx_error::TxError};
 use alloy_consensus::{Transaction as _, Typed2718 as _};

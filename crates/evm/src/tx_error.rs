@@ -1,4 +1,4 @@
-//! Why a transaction cannot be executed, in go-ethereum's words.
+//! Why a transaction cannot be executed, in go-ethereum's words (core/error.go).
 
 use alloy_primitives::{Address, U256};
 

@@ -109,7 +109,8 @@ pub struct RpcLimits {
     /// Most blocks in the range of one `eth_getLogs`; `None` for no limit.
     #[serde(with = "hearth_primitives::zero_is_none")]
     pub logs_max_block_range: Option<NonZeroU64>,
-    /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as go-ethereum does.
+    /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as by go-ethereum
+    /// (eth/gasprice/feehistory.go: FeeHistory).
     pub fee_history_max_blocks: u64,
     /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
     pub tx_fee_cap_wei: u128,

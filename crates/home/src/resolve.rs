@@ -1,5 +1,6 @@
-//! Resolves the blocks and states that requests name, with go-ethereum's distinctions: an unknown
-//! block is `null` for methods that return blocks, and an error for methods that read state.
+//! Resolves the blocks and states that requests name, with go-ethereum's distinctions
+//! (eth/api_backend.go: BlockByNumberOrHash): an unknown block is `null` for methods that return
+//! blocks, and an error for methods that read state.
 
 use crate::{
     BlockNumber, BlockRef, Home, NodeError, chain_error,

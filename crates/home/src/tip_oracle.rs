@@ -8,7 +8,7 @@ use hearth_ledger::StoredBlock;
 use hearth_primitives::Height;
 use parking_lot::Mutex;
 
-/// Blocks that a suggestion looks at (go-ethereum's default).
+/// Blocks that a suggestion looks at (eth/ethconfig/config.go of go-ethereum: FullNodeGPO).
 const SUGGEST_BLOCKS: u64 = 20;
 /// Further blocks where those were empty.
 const SUGGEST_EXTRA_BLOCKS: u64 = 20;

@@ -3,7 +3,7 @@
 use alloy_eips::eip2718::{Decodable2718, Eip2718Error};
 use hearth_primitives::PooledTransaction;
 
-/// Bytes that are no transaction, in go-ethereum's words.
+/// Bytes that are no transaction, in go-ethereum's words (core/types/transaction.go: decodeTyped).
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// Nothing, or a type without content.

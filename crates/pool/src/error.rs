@@ -1,4 +1,5 @@
-//! Why a transaction is not accepted, in go-ethereum's words where it has them.
+//! Why a transaction is not accepted, in go-ethereum's words where it has them
+//! (core/txpool/errors.go).
 
 use alloy_primitives::U256;
 use hearth_primitives::StateError;

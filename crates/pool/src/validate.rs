@@ -19,7 +19,7 @@ pub const MAX_BLOB_TX_BYTES: usize = 1024 * 1024;
 const MIN_BLOB_FEE: u128 = 1;
 
 /// The minimum price bump, in percent, of the replacement of a transaction with blobs, since
-/// checking blobs costs much (go-ethereum's default).
+/// checking blobs costs much (core/txpool/blobpool/config.go of go-ethereum: DefaultConfig).
 const BLOB_PRICE_BUMP_PERCENT: u64 = 100;
 
 /// Checks everything that needs no account, and recovers the sender where it is not known.

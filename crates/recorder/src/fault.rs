@@ -98,7 +98,8 @@ impl Fault {
         matches!(self, Self::Reverted)
     }
 
-    /// Whether an instruction failed before go-ethereum reports it as a step.
+    /// Whether an instruction failed before go-ethereum reports it as a step
+    /// (core/vm/interpreter.go: Run).
     pub fn is_unpaid(&self) -> bool {
         matches!(
             self,

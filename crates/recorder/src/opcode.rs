@@ -8,7 +8,7 @@ use std::fmt;
 /// Items that the stack holds at most.
 const STACK_LIMIT: usize = 1024;
 
-/// An opcode's name in go-ethereum's errors.
+/// An opcode's name in go-ethereum's errors (core/vm/opcodes.go: OpCode.String).
 pub struct Name(pub u8);
 
 impl fmt::Display for Name {

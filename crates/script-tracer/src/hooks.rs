@@ -157,7 +157,8 @@ impl ScriptTracer {
                 self.fault(&fault.to_string());
             } else if let Some(at) = self.chunk.steps.checked_sub(1).filter(|_| self.fields.has(Fields::STEP))
             {
-                // go-ethereum reports the step with its error, and no fault.
+                // go-ethereum reports the step with its error, and no fault
+                // (eth/tracers/js/goja.go: OnOpcode).
                 self.chunk.event_at(at, event::STEP_ERROR, &[fault.to_string().as_bytes()]);
             }
         }

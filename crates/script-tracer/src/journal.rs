@@ -124,7 +124,8 @@ impl JournalCursor {
     }
 }
 
-/// The account as go-ethereum's state has it while the transaction runs; `None` where it has none.
+/// The account as go-ethereum's state has it while the transaction runs (core/state/statedb.go:
+/// getStateObject); `None` where it has none.
 fn present(account: &Loaded, spec: SpecId) -> Option<Account> {
     let exists = !account.is_loaded_as_not_existing()
         || !account.info.is_empty()

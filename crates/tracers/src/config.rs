@@ -1,5 +1,5 @@
 //! The trace configuration: the second parameter of `debug_traceTransaction`, parsed as go-ethereum
-//! does.
+//! does (eth/tracers/api.go: TraceConfig).
 
 use crate::decode::{boolean, entries, number, string, wrong};
 use crate::struct_log_config::StructLogConfig;

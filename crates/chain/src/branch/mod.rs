@@ -28,7 +28,7 @@ use ready::ReadyCommit;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Most blocks between the canonical chain and a block that is executed, and most blocks that a
-/// fork choice unwinds (go-ethereum keeps as many states in memory).
+/// fork choice unwinds (core/blockchain.go of go-ethereum: TriesInMemory).
 pub const BRANCH_BLOCKS_MAX: u64 = 128;
 
 /// A block that was executed and verified, with what its execution gave.

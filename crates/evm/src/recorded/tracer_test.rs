@@ -1,4 +1,5 @@
-//! go-ethereum's tracer tests: one transaction, the block that it runs in and the state before it.
+//! go-ethereum's tracer tests (eth/tracers/internal/tracetest): one transaction, the block that it
+//! runs in and the state before it.
 //!
 //! The document is `{genesis: {config, alloc, mixHash, …}, context: {number, timestamp, miner,
 //! gasLimit, difficulty, baseFeePerGas?}, input, …}`, where `input` is the signed transaction. The

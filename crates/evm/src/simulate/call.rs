@@ -316,7 +316,8 @@ impl<'a> Inspector<EvmContext<'a>> for LastStep {
     }
 }
 
-/// What go-ethereum checks of a message before it runs, in its order.
+/// What go-ethereum checks of a message before it runs, in its order (core/state_transition.go:
+/// preCheck).
 pub(super) fn check_message(
     message: &Message,
     env: &BlockEnvironment,

@@ -1,4 +1,5 @@
-//! Why a simulated call gives no result, in go-ethereum's words and codes.
+//! Why a simulated call gives no result, in go-ethereum's words and codes
+//! (internal/ethapi/errors.go).
 
 use super::revert_reason;
 use crate::tx_error::TxError;

@@ -10,7 +10,7 @@ const PANIC_SELECTOR: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
 /// Bytes of an ABI word.
 const WORD: usize = 32;
 
-/// What go-ethereum says about a panic code of the compiler.
+/// What go-ethereum says about a panic code of the compiler (accounts/abi/abi.go: panicReasons).
 fn panic_text(code: u64) -> Option<&'static str> {
     Some(match code {
         0x00 => "generic panic",

@@ -76,7 +76,8 @@ impl<'a> CallSession<'a> {
 
     fn on(spec: &'a ChainSpec, env: BlockEnvironment, base: Height, mut state: BlockState<'a>) -> Self {
         // The block right after the base knows the hash of the base. Any other number comes from an
-        // override; as in go-ethereum, the known hashes then end below the base.
+        // override; as in go-ethereum (core/evm.go: GetHashFn), the known hashes then end below the
+        // base.
         state.hide_hashes_from(if env.number == base + 1 { base + 1 } else { base });
         let mut evm = block_evm(&env, state);
         evm.ctx.cfg.disable_nonce_check = true;

@@ -13,7 +13,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Gas limit that blocks of this node move towards (go-ethereum's default).
+/// Gas limit that blocks of this node move towards (miner/miner.go of go-ethereum: DefaultConfig).
 pub const TARGET_GAS_LIMIT: u64 = 60_000_000;
 
 /// A block that is not on the chain, with the state after it.

@@ -1,5 +1,5 @@
-//! go-ethereum's JSON shapes of blocks, transactions, receipts and logs, written straight into
-//! bytes.
+//! go-ethereum's JSON shapes of blocks, transactions, receipts and logs (internal/ethapi/api.go:
+//! RPCMarshalBlock, newRPCTransaction, MarshalReceipt), written straight into bytes.
 
 mod block;
 mod receipt;

@@ -188,8 +188,8 @@ fn is_unsigned(tx: &Transaction) -> bool {
     signature.r().is_zero() && signature.s().is_zero()
 }
 
-/// The chain id as go-ethereum shows it: for a legacy transaction it is computed from `v`, with an
-/// odd result for a `v` of zero.
+/// The chain id as go-ethereum shows it (core/types/transaction_signing.go: deriveChainId): for a
+/// legacy transaction it is computed from `v`, with an odd result for a `v` of zero.
 pub fn shown_chain_id(tx: &Transaction) -> Option<u64> {
     if tx.is_legacy() && is_unsigned(tx) { Some(UNSIGNED_CHAIN_ID) } else { tx.chain_id() }
 }

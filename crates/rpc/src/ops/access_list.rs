@@ -8,7 +8,8 @@ use hearth_home::{BlockRef, Home, JsonWriter};
 use hearth_primitives::Header;
 use hearth_tracers::Cancel;
 
-/// The base fee may double before a transaction is included: what go-ethereum allows for.
+/// The base fee may double before a transaction is included: what go-ethereum allows for
+/// (internal/ethapi/transaction_args.go: setLondonFeeDefaults).
 const BASE_FEE_HEADROOM: u64 = 2;
 
 pub(super) fn create(

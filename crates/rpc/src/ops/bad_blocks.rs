@@ -32,7 +32,8 @@ fn write(writer: &mut JsonWriter, home: &Home, block: &Block, hash: &B256) {
     let transactions = &block.body.transactions;
     let tx_hashes: Vec<B256> = transactions.iter().map(|tx| *tx.tx_hash()).collect();
     let ommer_hashes: Vec<B256> = block.body.ommers.iter().map(|ommer| ommer.hash_slow()).collect();
-    // A signature may be what was wrong with the block: its sender is zero then, as in go-ethereum.
+    // A signature may be what was wrong with the block: its sender is zero then, as in go-ethereum
+    // (eth/api_debug.go: GetBadBlocks).
     let sender = |tx| recover_sender(spec, &environment, tx).unwrap_or_default();
     let senders: Vec<Address> = transactions.iter().map(sender).collect();
     let parts =

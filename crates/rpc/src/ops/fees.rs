@@ -8,7 +8,7 @@ use hearth_home::{BlockNumber, Home, JsonWriter, NodeError};
 use hearth_ledger::{StoredBlock, StoredReceipts};
 use hearth_primitives::Height;
 
-/// Most percentiles in one request (go-ethereum's limit).
+/// Most percentiles in one request (eth/gasprice/feehistory.go of go-ethereum: maxQueryLimit).
 const MAX_PERCENTILES: usize = 100;
 
 pub(super) fn max_priority_fee_per_gas(home: &Home) -> Answer {
@@ -80,7 +80,7 @@ pub(super) fn fee_history(home: &Home, count: u64, newest: BlockNumber, percenti
     Ok(render(oldest, &rows, !percentiles.is_empty()))
 }
 
-/// go-ethereum's answer where there is nothing to report.
+/// go-ethereum's answer where there is nothing to report (eth/gasprice/feehistory.go: FeeHistory).
 const NO_HISTORY: &str = r#"{"oldestBlock":"0x0","gasUsedRatio":null}"#;
 
 fn check_percentiles(percentiles: &[f64]) -> Result<(), NodeError> {

@@ -21,8 +21,8 @@ pub(super) fn of_account(home: &Home, address: &Address, slots: &[ProofSlot], bl
     Ok(render(address, slots, &proof))
 }
 
-/// go-ethereum's shape: an account that does not exist has zero hashes, and its slots have no
-/// proof.
+/// go-ethereum's shape (internal/ethapi/api.go: GetProof): an account that does not exist has zero
+/// hashes, and its slots have no proof.
 fn render(address: &Address, slots: &[ProofSlot], proof: &AccountProof) -> Vec<u8> {
     let mut writer = JsonWriter::default();
     let account = proof.account.unwrap_or_default();

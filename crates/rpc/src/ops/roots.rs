@@ -46,7 +46,8 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
         if home.stopping().load(Ordering::Relaxed) {
             return Err(NodeError::Closed);
         }
-        // The roots up to a transaction that does not execute are the answer, as in go-ethereum.
+        // The roots up to a transaction that does not execute are the answer, as in go-ethereum
+        // (eth/tracers/api.go: IntermediateRoots).
         if executor.transact(tx, *sender).is_err() {
             break;
         }

@@ -100,7 +100,8 @@ fn whole(w: &mut JsonWriter, entry: &PoolEntry) {
     write_transaction(w, &entry.transaction, &entry.hash, &entry.sender, None);
 }
 
-/// go-ethereum's line: where it goes, and what it costs.
+/// go-ethereum's line (internal/ethapi/api.go: TxPoolAPI.Inspect): where it goes, and what it
+/// costs.
 fn summary(w: &mut JsonWriter, entry: &PoolEntry) {
     let to = entry.transaction.to().map_or("contract creation".to_owned(), |to| to.to_checksum(None));
     let (value, gas, price) = (entry.transaction.value(), entry.gas_limit, entry.max_fee);

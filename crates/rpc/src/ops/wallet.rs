@@ -175,7 +175,8 @@ fn render(transaction: &Transaction, raw: &[u8]) -> Vec<u8> {
     w.into_bytes()
 }
 
-/// Fills in what a request leaves open, in go-ethereum's way and with its refusals.
+/// Fills in what a request leaves open, in go-ethereum's way and with its refusals
+/// (internal/ethapi/transaction_args.go: setDefaults).
 fn filled(home: &Home, mut request: CallRequest) -> Result<Unsigned, NodeError> {
     fill_but_nonce(home, &mut request)?;
     if request.nonce.is_none() {

@@ -1,7 +1,8 @@
 //! `debug_executionWitness`: what a client without the state needs to execute a block.
 //!
 //! The canonical form is that of execution-apis (headers as RLP, ascending; nodes and codes
-//! sorted). The other one is go-ethereum's: headers as objects, and `keys` is null.
+//! sorted). The other one is go-ethereum's (core/stateless/encoding.go: ExtWitness): headers as
+//! objects, and `keys` is null.
 
 use super::{Answer, roots};
 use crate::json::write_header_fields;

@@ -1,4 +1,5 @@
-//! Why a simulation gives no blocks, in go-ethereum's words.
+//! Why a simulation gives no blocks, in go-ethereum's words (internal/ethapi/errors.go,
+//! simulate.go).
 
 use super::{MAX_SIMULATED_BYTES, MAX_SIMULATED_CALLS};
 use crate::{error::BlockError, simulate::CallError, tx_error::TxError};

@@ -9,9 +9,9 @@ use crate::{
 use alloy_consensus::Header;
 use alloy_primitives::{B256, Bytes, U256};
 
-/// The fields of a header that its parent determines: go-ethereum's defaults, then the overrides.
-/// Without validation the base fee is zero unless the overrides set it, since calls need no gas
-/// price then.
+/// The fields of a header that its parent determines: go-ethereum's defaults
+/// (internal/ethapi/simulate.go: makeHeaders), then the overrides. Without validation the base fee
+/// is zero unless the overrides set it, since calls need no gas price then.
 pub(super) fn preliminary(
     (spec, chain_id): (&ChainSpec, u64),
     planned: &Planned<'_>,

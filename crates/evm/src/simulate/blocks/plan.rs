@@ -6,7 +6,8 @@ use alloy_consensus::Header;
 use alloy_primitives::{U64, U256};
 use hearth_primitives::Height;
 
-/// Most blocks of one simulation, those that fill gaps included (go-ethereum's limit).
+/// Most blocks of one simulation, those that fill gaps included (internal/ethapi/simulate.go of
+/// go-ethereum: maxSimulateBlocks).
 pub const MAX_SIMULATED_BLOCKS: usize = 256;
 /// Seconds from a block to the next one that names no time: a slot.
 const SLOT_SECONDS: u64 = 12;
