@@ -27,8 +27,10 @@ const SENDERS = Math.min(1000, Math.ceil(TRANSACTIONS / 10))
 /** Connections that send at the same time, and broadcasts whose commit is timed. */
 const [CONNECTIONS, TIMED] = [16, 30]
 
-/** CometBFT's timeout_commit on both sides, in milliseconds. With its default of 1 s the gas limit of
- * 30,000,000 a block would be the rate: 1,428 transfers a second. */
+/**
+ * CometBFT's timeout_commit on both sides, in milliseconds. With its default of 1 s the gas limit
+ * of 30,000,000 a block would be the rate: 1,428 transfers a second.
+ */
 const TIMEOUT_COMMIT_MS = 250
 
 /** Blocks without transactions that are timed. */

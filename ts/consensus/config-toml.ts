@@ -35,7 +35,9 @@ export interface NodeOptions {
  */
 const TX_BYTES_MAX = 1024 * 1024
 
-/** Transactions and bytes of the mempool where CometBFT runs without Hearth's bounds: its defaults. */
+/**
+ * Transactions and bytes of the mempool where CometBFT runs without Hearth's bounds: its defaults.
+ */
 const [MEMPOOL_SIZE, MEMPOOL_BYTES] = [5000, 1024 * 1024 * 1024]
 
 /** Longest body of a request to CometBFT's RPC, in bytes. */
