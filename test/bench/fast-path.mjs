@@ -1,8 +1,11 @@
 // The fast path of HTTP on and off: requests a second of two nodes on the same chain, in turns, on
-// this Node and on the other supported ones that the cache has.
+// this Node and on the other supported versions, out of npm. `--node FILE` measures on that Node
+// alone, and may be given several times.
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { ENGINES, nodeRelease } from '../../native/setup/isolated-vm.mjs'
 import { rate, requestBytes } from './bake/load.mjs'
 import { generatedChain } from './chain.mjs'
 import { freePort, HEARTH, importChain, run, started } from './process.mjs'
@@ -60,16 +63,19 @@ async function pairs(sides, requests) {
   return [spread(rates.on, 0), spread(rates.off, 0), `${gain.toFixed(2)}x`, gain >= LEAST ? `>= ${LEAST}: holds` : `>= ${LEAST}: LOST`]
 }
 
-/** This Node, and those of other versions that set-up has fetched. */
-function nodes() {
-  const cache = process.env.HEARTH_CACHE ?? path.join(os.homedir(), '.cache/hearth')
-  const names = fs.existsSync(cache) ? fs.readdirSync(cache).filter((name) => name.startsWith('node-')) : []
-  const others = names.map((name) => path.join(cache, name, 'bin/node')).filter((file) => fs.existsSync(file))
-  return [process.execPath, ...others]
+/** The programs of `--node`; by default this Node and the other supported versions. */
+async function nodes() {
+  const named = process.argv.filter((_, i, all) => all[i - 1] === '--node')
+  if (named.length > 0) return named.map((file) => path.resolve(file))
+  const others = Object.entries(ENGINES).filter(([major]) => major !== process.versions.node.split('.')[0])
+  const programs = [process.execPath]
+  for (const [, { node }] of others) programs.push(path.join(await nodeRelease(node), 'bin/node'))
+  return programs
 }
 
 /** Measures the fast path, and prints its table. */
 export async function fastPathBench() {
+  const programs = await nodes()
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-fast-path-'))
   const rows = []
   try {
@@ -81,14 +87,8 @@ export async function fastPathBench() {
       run(process.execPath, [HEARTH, 'bake', '--home', baked[name], '--from', '1', '--to', String(BLOCKS), ...BAKING])
     }
     const traces = Array.from({ length: BLOCKS }, (_, i) => wire(call('debug_traceBlockByNumber', [hex(i + 1), { tracer: 'callTracer' }])))
-    for (const node of nodes()) {
-      const version =
-        node === process.execPath
-          ? process.versions.node
-          : path
-              .basename(path.dirname(path.dirname(node)))
-              .split('-')
-              .at(-1)
+    for (const node of programs) {
+      const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
       /** @type {[at: string, requestsOf: (url: string) => Promise<Record<string, unknown>>][]} */
       const homes = [[home, (url) => reads(url, 24)]]
       for (const [name, at] of Object.entries(baked)) homes.push([at, async () => ({ [`baked trace, ${name}`]: traces })])

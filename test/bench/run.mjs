@@ -74,7 +74,10 @@ const BENCHES = {
   'trace-parity': traceParityBench,
 }
 
-const names = process.argv.slice(2).filter((a, i, all) => !a.startsWith('-') && all[i - 1] !== '--against')
+/** Options that have a value. */
+const VALUED = ['--against', '--node']
+
+const names = process.argv.slice(2).filter((a, i, all) => !a.startsWith('-') && !VALUED.includes(all[i - 1]))
 const unknown = names.filter((n) => !(n in BENCHES))
 if (unknown.length || !names.length) {
   console.error(`${unknown.length ? `unknown bench ${unknown.join(', ')}` : 'name a bench'}: one of ${Object.keys(BENCHES).join(', ')}`)
