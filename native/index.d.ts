@@ -156,14 +156,14 @@ export declare class NativeNode {
    */
   events(after: number, wait: boolean): Promise<Buffer>
   /**
-   * Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory
-   * of this process or of the system; null otherwise. `op` is `traceTransaction`,
-   * `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config`
-   * the configuration as JSON. Nothing is written if the buffer is too small. Answers of more
-   * than `gzip_over` bytes are written in gzip if the cache has them so; never where that is
-   * absent.
+   * Looks up the answer to a baked trace, and writes it between `head` and `tail` if it is ready
+   * in the memory of this process or of the system; false otherwise. The buffer begins with the
+   * result struct (`NativeReadyWord`), behind which is the answer; where there is too little
+   * room for that, only the struct is written. `named` is a hash, height or tag, as `of` says,
+   * and `config` the configuration as JSON. Answers of more than `gzip_over` bytes are written
+   * in gzip if the cache has them so; never where that is absent.
    */
-  ready(op: string, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): NativeReady | null
+  ready(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): boolean
   /**
    * Starts work whose result may be large, for a client that is known by its address. With an
    * envelope, a result that is stored in gzip is sent as one member with it.
@@ -290,14 +290,27 @@ export interface NativeLittSecondary {
   end: number
 }
 
-/** An answer that was written to a buffer, if it fits. */
-export interface NativeReady {
-  /** Its bytes, with head and tail. */
-  bytes: number
-  /** Whether they are one gzip member. */
-  gzip: boolean
-  /** Whether its block is further below the head than the lookback. */
-  historical: boolean
+/**
+ * The result struct of a look-up: words of 32 bits, each at the position of its name, at the front
+ * of the caller's buffer.
+ */
+export declare enum NativeReadyWord {
+  /** Bytes of the answer, with head and tail. */
+  Bytes = 0,
+  /** 1 where they are one gzip member, else 0. */
+  Gzip = 1,
+  /** 1 where its block is further below the head than the lookback, else 0. */
+  Historical = 2,
+}
+
+/** What names a trace. */
+export declare enum NativeTraceOf {
+  /** The hash of a transaction. */
+  Transaction = 0,
+  /** The height of a block, or a tag. */
+  BlockByNumber = 1,
+  /** The hash of a block. */
+  BlockByHash = 2,
 }
 
 /** Opens a store, or makes it, on its own thread. Resolves to the store or to an error value. */
@@ -309,6 +322,9 @@ export declare function openLittable(options: string): Promise<NativeLittable | 
  * Resolves to the node or to an error value.
  */
 export declare function openNode(config: string, origin?: NativeOrigin | undefined | null): Promise<NativeNode | Buffer>
+
+/** Bytes of the result struct; the answer is behind it. */
+export declare const READY_STRUCT_BYTES: number
 
 /**
  * The entry of a genesis file's `alloc` for the staking contract with its first validators, as

@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, metricsCatalog, openLittable, openNode, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -787,8 +787,11 @@ export { confineProcess }
 export { devAccounts }
 export { initFollower }
 export { metricsCatalog }
+export { NativeReadyWord }
+export { NativeTraceOf }
 export { openLittable }
 export { openNode }
+export { READY_STRUCT_BYTES }
 export { stakingAccount }
 export { startJob }
 export { startReplay }

@@ -142,7 +142,7 @@ function coreState(kind) {
 function napiBuild() {
   const cli = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
   const places = ['--manifest-path', 'native/Cargo.toml', '--package-json-path', 'package.json', '--output-dir', 'native']
-  return [cli, 'build', '--platform', '--esm', ...places]
+  return [cli, 'build', '--platform', '--esm', '--no-const-enum', ...places]
 }
 
 async function nativeCore(kind) {

@@ -24,6 +24,8 @@ mod jobs;
 mod littable;
 mod node;
 mod origin;
+mod ready;
+mod text;
 mod watchdog;
 
 pub use confine::confine_process;
@@ -34,10 +36,11 @@ pub use littable::{
     NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable,
 };
 pub use node::{
-    NativeEnvelope, NativeNode, NativeReady, NativeStream, dev_accounts, metrics_catalog, open_node,
-    staking_account, start_replay, tracer_table,
+    NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, staking_account,
+    start_replay, tracer_table,
 };
 pub use origin::NativeOrigin;
+pub use ready::{NativeReadyWord, NativeTraceOf, READY_STRUCT_BYTES};
 pub use watchdog::start_watchdog;
 
 /// Node dlopens this library after its start, when no more static TLS is available:

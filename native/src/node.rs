@@ -3,10 +3,12 @@
 use crate::{
     NativeOrigin,
     answer::{Answer, guarded, on_thread, promise},
+    ready::{NativeTraceOf, write_ready},
+    text::ShortText,
 };
 use hearth_node::{
-    ByteStream, Caller, Envelope, NamedTrace, Node, NodeConfig, NodeError, NodeLease, Ready, Replay, Request,
-    TraceOf, TraceRequest, TraceSourceKind,
+    ByteStream, Caller, Envelope, NamedTrace, Node, NodeConfig, NodeError, NodeLease, Replay, Request,
+    TraceRequest, TraceSourceKind,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -26,17 +28,6 @@ pub struct NativeNode {
 #[napi]
 pub struct NativeStream {
     source: Arc<Source>,
-}
-
-/// An answer that was written to a buffer, if it fits.
-#[napi(object)]
-pub struct NativeReady {
-    /// Its bytes, with head and tail.
-    pub bytes: f64,
-    /// Whether they are one gzip member.
-    pub gzip: bool,
-    /// Whether its block is further below the head than the lookback.
-    pub historical: bool,
 }
 
 /// What stands around a result that is to come in gzip.
@@ -201,29 +192,29 @@ impl NativeNode {
         Ok(promise)
     }
 
-    /// Writes the answer to a baked trace, between `head` and `tail`, if it is ready in the memory
-    /// of this process or of the system; null otherwise. `op` is `traceTransaction`,
-    /// `traceBlockByNumber` or `traceBlockByHash`, `named` the hash, height or tag, and `config`
-    /// the configuration as JSON. Nothing is written if the buffer is too small. Answers of more
-    /// than `gzip_over` bytes are written in gzip if the cache has them so; never where that is
-    /// absent.
+    /// Looks up the answer to a baked trace, and writes it between `head` and `tail` if it is ready
+    /// in the memory of this process or of the system; false otherwise. The buffer begins with the
+    /// result struct (`NativeReadyWord`), behind which is the answer; where there is too little
+    /// room for that, only the struct is written. `named` is a hash, height or tag, as `of` says,
+    /// and `config` the configuration as JSON. Answers of more than `gzip_over` bytes are written
+    /// in gzip if the cache has them so; never where that is absent.
     #[napi(catch_unwind)]
-    #[allow(clippy::too_many_arguments, reason = "a request as an object would cost more than the answer")]
+    #[allow(clippy::too_many_arguments, reason = "an object would cost more than the answer")]
     pub fn ready(
         &self,
-        op: String,
-        named: String,
-        config: String,
-        head: String,
-        tail: String,
+        of: NativeTraceOf,
+        #[napi(ts_arg_type = "string")] named: ShortText,
+        #[napi(ts_arg_type = "string")] config: ShortText,
+        #[napi(ts_arg_type = "string")] head: ShortText,
+        #[napi(ts_arg_type = "string")] tail: ShortText,
         mut into: BufferSlice<'_>,
         gzip_over: Option<f64>,
-    ) -> Option<NativeReady> {
+    ) -> bool {
         let over_bytes = gzip_over.map_or(u64::MAX, |bytes| bytes as u64);
-        let envelope = Envelope { head: head.into_bytes(), tail: tail.into_bytes(), over_bytes };
-        let trace = NamedTrace { of: TraceOf::from_operation(&op)?, named: &named, config: &config };
-        let Ready { bytes, packed, historical } = self.node.ready(&trace, &envelope, &mut into)?;
-        Some(NativeReady { bytes: bytes as f64, gzip: packed, historical })
+        let envelope =
+            Envelope { head: head.as_bytes().to_vec(), tail: tail.as_bytes().to_vec(), over_bytes };
+        let trace = NamedTrace { of: of.into(), named: &named, config: &config };
+        write_ready(&mut into, |room| self.node.ready(&trace, &envelope, room))
     }
 
     /// Starts work whose result may be large, for a client that is known by its address. With an

@@ -32,8 +32,17 @@ import type {
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
 
-/** The operation of each way to name a trace. */
-const OPERATIONS = { transaction: 'traceTransaction', blockByNumber: 'traceBlockByNumber', blockByHash: 'traceBlockByHash' } as const
+const { NativeReadyWord: ReadyWord, NativeTraceOf: TraceOf, READY_STRUCT_BYTES } = native
+
+/** The core's number of each way to name a trace. */
+const TRACE_OF = { transaction: TraceOf.Transaction, blockByNumber: TraceOf.BlockByNumber, blockByHash: TraceOf.BlockByHash } as const
+
+/** What names the trace of an operation that may be baked. */
+const TRACE_OPERATIONS: ReadonlyMap<keyof StreamOperations, native.NativeTraceOf> = new Map([
+  ['traceTransaction', TraceOf.Transaction],
+  ['traceBlockByNumber', TraceOf.BlockByNumber],
+  ['traceBlockByHash', TraceOf.BlockByHash],
+])
 
 /** Numbers of long requests, by which they are ended. */
 let tickets = 0
@@ -56,30 +65,59 @@ type FindReady = (options: OpenOptions) => ReadyTrace | undefined
  */
 const TEXT_BYTES_MAX = 8 * 1024
 
-/** Memory that results are written to until one of them keeps it. */
-let spare: Buffer | undefined
+/** Memory for the result struct of a look-up and the answer behind it, both written by the core. */
+class ReadyRoom {
+  readonly buffer: Buffer
+  private readonly words: Uint32Array
+
+  /** Room for at least so many bytes, with the struct: at most `WHOLE_BYTES_MAX`. */
+  constructor(bytes: number) {
+    this.buffer = allocateWhole(bytes)
+    this.words = new Uint32Array(this.buffer.buffer, this.buffer.byteOffset, READY_STRUCT_BYTES / Uint32Array.BYTES_PER_ELEMENT)
+  }
+
+  /** Bytes of struct and answer together. */
+  get bytes(): number {
+    return READY_STRUCT_BYTES + (this.words[ReadyWord.Bytes] as number)
+  }
+
+  get isGzip(): boolean {
+    return this.words[ReadyWord.Gzip] === 1
+  }
+
+  get isHistorical(): boolean {
+    return this.words[ReadyWord.Historical] === 1
+  }
+
+  /** The answer, as text if it is short. */
+  body(): WholeBody {
+    const { buffer, bytes } = this
+    if (bytes <= TEXT_BYTES_MAX) return { kind: 'latin1', text: buffer.toString('latin1', READY_STRUCT_BYTES, bytes) }
+    return { kind: 'bytes', bytes: buffer.subarray(READY_STRUCT_BYTES, bytes) }
+  }
+}
+
+/** Memory of look-ups until an answer keeps it. */
+let spare: ReadyRoom | undefined
 
 /**
- * The bytes that `write` writes to a buffer, as text if they are few; undefined if there are none.
- * `write` returns the number of bytes, or `OVER`; if they do not fit, it is called again with a
- * larger buffer.
+ * The answer that `find` writes; undefined if there is none. `find` returns whether it found one,
+ * and is called again with more room if there was too little.
  */
-function written(write: (into: Buffer) => number): WholeBody | undefined {
-  spare ??= allocateWhole(CHUNK_BYTES_MAX)
-  let into = spare
-  let bytes = write(into)
-  if (bytes === OVER || bytes > WHOLE_BYTES_MAX) return undefined
-  if (bytes > into.length) {
-    into = allocateWhole(bytes)
-    bytes = write(into)
-    if (bytes === OVER || bytes > into.length) {
-      release(into)
+function ready(find: (into: Buffer) => boolean): ReadyTrace | undefined {
+  spare ??= new ReadyRoom(CHUNK_BYTES_MAX)
+  let room = spare
+  if (!find(room.buffer) || room.bytes > WHOLE_BYTES_MAX) return undefined
+  if (room.bytes > room.buffer.length) {
+    room = new ReadyRoom(room.bytes)
+    if (!find(room.buffer) || room.bytes > room.buffer.length) {
+      release(room.buffer)
       return undefined
     }
   }
-  if (bytes <= TEXT_BYTES_MAX) return { kind: 'latin1', text: into.toString('latin1', 0, bytes) }
-  if (into === spare) spare = undefined
-  return { kind: 'bytes', bytes: into.subarray(0, bytes) }
+  const body = room.body()
+  if (body.kind === 'bytes' && room === spare) spare = undefined
+  return { body: room.isGzip ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: room.isHistorical }
 }
 
 /** The work begins with `open` or the first `next`. */
@@ -235,21 +273,12 @@ class NativeCore implements Core {
     // Objects for a client are made for each of its requests.
     const isFirst = caller === undefined
     this.readyTrace =
-      cache && isFirst
-        ? ({ of, named, tracer }, options) => this.cached(OPERATIONS[of], named, `{"tracer":"${tracer}"}`, options)
-        : undefined
+      cache && isFirst ? ({ of, named, tracer }, options) => this.cached(TRACE_OF[of], named, `{"tracer":"${tracer}"}`, options) : undefined
   }
 
-  /** The answer of the trace cache to an operation, if it is ready. */
-  private cached(op: string, named: string, config: string, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
-    let found: native.NativeReady | undefined
-    const body = written((into) => {
-      found = this.node.ready(op, named, config, head, tail, into, gzipOver) ?? undefined
-      return found === undefined ? OVER : found.bytes
-    })
-    if (body === undefined || found === undefined) return undefined
-    const { gzip, historical } = found as native.NativeReady
-    return { body: gzip ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical }
+  /** The answer of the trace cache to a request by its texts, if it is ready. */
+  private cached(of: native.NativeTraceOf, named: string, config: string, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
+    return ready((into) => this.node.ready(of, named, config, head, tail, into, gzipOver))
   }
 
   withCaller(caller: CoreCaller): Core {
@@ -303,10 +332,12 @@ class NativeCore implements Core {
 
   /** Finds the answer to a trace in the cache; undefined for operations that are never baked. */
   private finder(op: keyof StreamOperations, args: object): FindReady | undefined {
+    const of = TRACE_OPERATIONS.get(op)
+    if (of === undefined) return undefined
     const { hash, block, config } = args as { readonly hash?: unknown; readonly block?: unknown; readonly config?: unknown }
-    const named = op === 'traceBlockByNumber' ? block : op === 'traceBlockByHash' || op === 'traceTransaction' ? hash : undefined
+    const named = of === TraceOf.BlockByNumber ? block : hash
     if (typeof named !== 'string' || config === undefined) return undefined
-    return (options) => this.cached(op, named, JSON.stringify(config), options)
+    return (options) => this.cached(of, named, JSON.stringify(config), options)
   }
 
   // Made on first use: an object of this class is made for every request that may take long.

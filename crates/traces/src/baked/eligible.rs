@@ -38,18 +38,6 @@ pub struct CachedTraceKey {
     pub(super) tracer: BakedTracer,
 }
 
-impl TraceOf {
-    /// The way of an operation, by its name.
-    pub fn from_operation(op: &str) -> Option<Self> {
-        match op {
-            "traceTransaction" => Some(Self::Transaction),
-            "traceBlockByNumber" => Some(Self::BlockByNumber),
-            "traceBlockByHash" => Some(Self::BlockByHash),
-            _ => None,
-        }
-    }
-}
-
 /// A request by its texts, of which only what is needed is parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedTrace<'a> {
