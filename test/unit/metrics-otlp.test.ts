@@ -58,6 +58,20 @@ describe('the global provider', () => {
     expect(samplesOf(parseScrape(before, 'prometheus')).get('evmrpc_websocket_connects_total')).toBe(1)
   })
 
+  it('keeps counters that have not changed on each page', async () => {
+    const metrics = make()
+    const valuesOf = async () => {
+      const samples = samplesOf(parseScrape(await text(metrics), 'prometheus'))
+      return ['timeout', 'busy'].map((reason) => samples.get(`evmrpc_redirect_failures_total{reason="${reason}"}`))
+    }
+    metrics.count('redirectFailures', 'timeout')
+    expect(await valuesOf()).toEqual([1, 0])
+    expect(await valuesOf()).toEqual([1, 0])
+    metrics.count('redirectFailures', 'timeout')
+    expect(await valuesOf()).toEqual([2, 0])
+    expect(await valuesOf()).toEqual([2, 0])
+  })
+
   it('is the first one of the process, until it ends', async () => {
     const [first, second] = [make(), make()]
     await first.open()

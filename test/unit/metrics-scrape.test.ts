@@ -127,6 +127,22 @@ describe('a later scrape', () => {
     expect(moved(await page(metrics), await page(metrics))).toEqual({})
   })
 
+  it('shows every change of a histogram as a first page does', async () => {
+    const native = fakeNative()
+    const metrics = make(native)
+    const pages = new Set([await text(metrics)])
+    for (const [counts, sum] of [
+      [[2, 1], 0.75],
+      [[1, 2], 0.75],
+      [[1, 2], 1.5],
+    ] as const) {
+      native.latency[1] = { counts: [...counts], sum }
+      expect(await text(metrics)).toBe(await text(make(native)))
+      pages.add(await text(metrics))
+    }
+    expect(pages.size).toBe(4)
+  })
+
   it('shows a request in its series and nowhere else', async () => {
     const metrics = make()
     const before = await page(metrics)

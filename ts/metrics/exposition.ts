@@ -42,6 +42,22 @@ const braced = (all: readonly string[]): string => (all.length === 0 ? '' : `{${
 interface Kept {
   readonly name: string
   readonly lines: readonly Uint8Array[]
+  /** The last text of a histogram, which most of them still have at the next page. */
+  shown?: Shown
+}
+
+/** The lines of a histogram with the values that they show. */
+interface Shown {
+  readonly counts: ArrayLike<number>
+  readonly sum: number | undefined
+  readonly text: Uint8Array
+}
+
+/** Whether a text shows these values. */
+function shows({ counts, sum }: Shown, { buckets, sum: newSum }: Distribution): boolean {
+  if (sum !== newSum || counts.length !== buckets.counts.length) return false
+  for (let i = 0; i < counts.length; i++) if (counts[i] !== buckets.counts[i]) return false
+  return true
 }
 
 const encoder = new TextEncoder()
@@ -94,7 +110,7 @@ export class Exposition {
       }
     } else if (metric.dataPointType === SUM || metric.dataPointType === GAUGE) {
       for (const { attributes, value } of metric.dataPoints) {
-        const lines = this.linesOf(instrument, attributes, () => [`${sampleName(instrument)}${braced(pairs(attributes))}`])
+        const { lines } = this.keptOf(instrument, attributes, () => [`${sampleName(instrument)}${braced(pairs(attributes))}`])
         this.sample(lines[0] as Uint8Array, value)
       }
     }
@@ -129,13 +145,19 @@ export class Exposition {
 
   private histogram(instrument: Instrument, { attributes, value }: DataPoint<Distribution>): void {
     const { boundaries, counts } = value.buckets
-    const lines = this.linesOf(instrument, attributes, () => {
+    const kept = this.keptOf(instrument, attributes, () => {
       const labels = pairs(attributes)
       const buckets = [...boundaries, Number.POSITIVE_INFINITY].map(
         (le) => `${instrument.name}_bucket${braced([...labels, `le="${bound(le, this.format)}"`])}`,
       )
       return [...buckets, `${instrument.name}_sum${braced(labels)}`, `${instrument.name}_count${braced(labels)}`]
     })
+    if (kept.shown !== undefined && shows(kept.shown, value)) {
+      this.out.bytes(kept.shown.text)
+      return
+    }
+    const { lines } = kept
+    const from = this.out.length
     let total = 0
     for (let i = 0; i <= boundaries.length; i++) {
       total += counts[i] as number
@@ -144,11 +166,13 @@ export class Exposition {
     this.sample(lines[boundaries.length + 1] as Uint8Array, value.sum as number)
     // The count is that of the last bucket, which is what readers compare it with.
     this.sample(lines[boundaries.length + 2] as Uint8Array, total)
+    // A copy of the counts: they may be a part of those of all series at this moment.
+    kept.shown = { counts: counts.slice(), sum: value.sum, text: this.out.since(from) }
   }
 
   private summary(instrument: Instrument, { attributes, value }: DataPoint<Distribution>): void {
     const { name, quantiles = [] } = instrument
-    const lines = this.linesOf(instrument, attributes, () => {
+    const { lines } = this.keptOf(instrument, attributes, () => {
       const labels = pairs(attributes)
       const shown = quantiles.map((q) => `${name}${braced([...labels, `quantile="${bound(q, this.format)}"`])}`)
       return [...shown, `${name}_sum${braced(labels)}`, `${name}_count${braced(labels)}`]
@@ -157,13 +181,13 @@ export class Exposition {
     for (const [i, v] of values.entries()) this.sample(lines[i] as Uint8Array, v)
   }
 
-  /** The names and labels of a series' lines, made at its first page. */
-  private linesOf({ name }: Instrument, labels: Labels, make: () => readonly string[]): readonly Uint8Array[] {
+  /** What is kept of a series: names and labels of its lines are made at its first page. */
+  private keptOf({ name }: Instrument, labels: Labels, make: () => readonly string[]): Kept {
     const old = this.kept.get(labels)
-    if (old?.name === name) return old.lines
-    const lines = make().map((sample) => encoder.encode(`\n${sample} `))
-    this.kept.set(labels, { name, lines })
-    return lines
+    if (old?.name === name) return old
+    const made: Kept = { name, lines: make().map((sample) => encoder.encode(`\n${sample} `)) }
+    this.kept.set(labels, made)
+    return made
   }
 }
 

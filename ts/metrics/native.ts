@@ -21,9 +21,10 @@ interface NativeFamily {
 /** The table of the core out of its JSON text. */
 export const parseCatalog = (catalog: string): readonly Instrument[] => JSON.parse(catalog) as Instrument[]
 
-const isSame = (a: Labels, b: Labels): boolean => {
-  const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
+/** Whether two series of one instrument, which have the same keys, are the same one. */
+function isSame(a: Labels, b: Labels): boolean {
+  for (const key in a) if (a[key] !== b[key]) return false
+  return true
 }
 
 /** The native instruments of one node. */

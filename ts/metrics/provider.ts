@@ -19,7 +19,7 @@ import {
 import type { Instrument } from '../rpc/instruments.ts'
 import { lastPush } from './last-push.ts'
 import { resourceOf } from './resource.ts'
-import type { Point } from './series.ts'
+import type { Labels, Point } from './series.ts'
 
 /** Collects on demand; there is nothing to flush and nothing to stop. */
 class ScrapeReader extends MetricReader {
@@ -89,15 +89,25 @@ export async function createProvider({ scope, observed, produce }: Sources, { ve
   }
 }
 
-/** Makes the observable instruments. */
+/**
+ * Makes the observable instruments. The SDK hashes the attributes of each observation, and keeps
+ * what a series had last (`TemporalMetricProcessor` of sdk-metrics), so a series of a counter is
+ * observed again only once its value has changed. A gauge is observed each time: a push of deltas
+ * sends only what was observed since the last one.
+ */
 function observe(provider: MeterProvider, scope: string, observed: readonly Observed[]): void {
   const meter = provider.getMeter(scope)
   for (const { instrument, points } of observed) {
     const { name, kind, help: description, unit } = instrument
     const options = { description, unit }
     const made = kind === 'counter' ? meter.createObservableCounter(name, options) : meter.createObservableGauge(name, options)
+    const last = new Map<Labels, number>()
     made.addCallback((result: ObservableResult) => {
-      for (const { labels, value } of points()) result.observe(value, labels)
+      for (const { labels, value } of points()) {
+        if (kind === 'counter' && last.get(labels) === value) continue
+        last.set(labels, value)
+        result.observe(value, labels)
+      }
     })
   }
 }

@@ -19,6 +19,16 @@ export class Writer {
   private buffer = new Uint8Array(FIRST_ROOM)
   private at = 0
 
+  /** Bytes so far. */
+  get length(): number {
+    return this.at
+  }
+
+  /** A copy of the bytes that were added since there were `from` of them. */
+  since(from: number): Uint8Array {
+    return this.buffer.slice(from, this.at)
+  }
+
   /** Adds bytes. */
   bytes(piece: Uint8Array): void {
     this.room(piece.length)
