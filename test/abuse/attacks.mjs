@@ -158,7 +158,8 @@ export const ATTACKS = [
     before: BEFORE_WEBSOCKET[name],
     settings: ['--evm.ws_max_payload_bytes=32MiB'],
     run: ({ ws }) => say(ws, BODIES[name][0](32 * MIB - 1024)),
-    outcome: BODIES[name][1],
+    // Of such a size only ASCII is read.
+    outcome: name.startsWith('Cyrillic') ? 'closed with 1009' : BODIES[name][1],
     threadMs: 150,
     memoryMiB: 3 * 32,
   })),

@@ -6,7 +6,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { isRefused } from '../../ts/rpc/scan.ts'
-import { type BodyFailure, BodyFragmented, Gathered, readBody } from '../../ts/server/body.ts'
+import { type BodyFailure, BodyFragmented, BodyTooLarge, Gathered, readBody } from '../../ts/server/body.ts'
 import { IdleClock } from '../../ts/server/idle.ts'
 
 v8.setFlagsFromString('--expose-gc')
@@ -76,6 +76,25 @@ describe('a body that is refused by its beginning', () => {
     for (let at = 0; at < whole.length; at += 997) expect(isRefused(whole.slice(0, at), limits), `${at}`).toBe(false)
     const closing = whole.lastIndexOf('}')
     for (let at = closing - 40; at <= whole.length; at++) expect(isRefused(whole.slice(0, at), limits), `${at}`).toBe(false)
+  })
+})
+
+describe('a body beyond 5 MiB', () => {
+  it('is read as ASCII, and is too large otherwise', () => {
+    const ascii = (count: number): Buffer[] => Array.from({ length: count }, () => Buffer.alloc(1024 * 1024, 'x'))
+    const wide = Buffer.from('я')
+    expect(read(ascii(6))).toHaveLength(6 * 1024 * 1024)
+    expect(read([...ascii(4), wide])).toHaveLength(4 * 1024 * 1024 + 1)
+    expect(read([...ascii(5), wide])).toBeInstanceOf(BodyTooLarge)
+    expect(read([wide, ...ascii(5)])).toBeInstanceOf(BodyTooLarge)
+  })
+
+  it('leaves nothing to the garbage collector but its text', () => {
+    const parts = Array.from({ length: 40 }, () => Buffer.alloc(64 * 1024, 'x'))
+    const shared = Buffer.alloc(128 * 1024, 'y').subarray(0, 64 * 1024)
+    expect(read([...parts, shared])).toBe(`${'x'.repeat(40 * 64 * 1024)}${'y'.repeat(64 * 1024)}`)
+    expect(parts.filter((part) => part.length > 0)).toEqual([])
+    expect(shared.length).toBe(64 * 1024)
   })
 })
 

@@ -255,6 +255,26 @@ describe('a message that is not complete', () => {
   })
 })
 
+describe('a message beyond 5 MiB', () => {
+  it('is read as ASCII, and ends its connection otherwise', async () => {
+    const { wsUrl } = await serve({ 'evm.ws_max_payload_bytes': '8 MiB' })
+    const endOf = async (text: string): Promise<number | string> => {
+      const socket = new WebSocket(wsUrl, { perMessageDeflate: false })
+      await new Promise((resolve) => socket.once('open', resolve))
+      const end = new Promise<number | string>((resolve) => socket.once('close', resolve).once('message', (data) => resolve(String(data))))
+      socket.send(text)
+      const ended = await end
+      socket.terminate()
+      return ended
+    }
+    const most = 5 * 1024 * 1024
+    const wide = REQUEST.toString().replace('}', ',"params":["я"]}')
+    expect(await endOf(REQUEST.toString().padEnd(most + 1))).toContain('0x1b')
+    expect(await endOf(wide.padEnd(most - 1))).toContain('"id":1')
+    expect(await endOf(`${wide.padEnd(most)}я`)).toBe(1009)
+  })
+})
+
 describe('the budget of bytes', () => {
   it('forgets those who leave while they wait', async () => {
     const budget = new ByteBudget(100)

@@ -1,6 +1,9 @@
 // Reads a request's body within its limit.
+import { isAscii } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { free } from './free.ts'
 import type { IdleClock, Waiter } from './idle.ts'
+import { WIDE_TEXT_BYTES_MAX } from './limits.ts'
 
 /** The body is larger than the limit. */
 export class BodyTooLarge extends Error {
@@ -64,6 +67,8 @@ const COPIED_BYTES_MAX = 16 * 1024
 /** Size of the buffers that small parts are copied to, in bytes. */
 const COPY_BYTES = 64 * 1024
 
+const EMPTY = Buffer.alloc(0)
+
 /** The chunks of a body. They take about as much memory as the body, however small they are. */
 export class Gathered {
   /** Most bodies are one chunk. */
@@ -88,15 +93,24 @@ export class Gathered {
     }
   }
 
-  /** All of it. The chunks are gone after that. */
-  text(): string {
-    const text = this.head()
+  /**
+   * All of it; undefined where it is too large for characters beyond ASCII. The chunks are gone
+   * after that.
+   */
+  text(): string | undefined {
+    const whole = this.whole()
+    if (whole !== this.first) this.clear()
+    const isWide = whole.length > WIDE_TEXT_BYTES_MAX && !isAscii(whole)
+    const text = isWide ? undefined : whole.toString('utf8')
+    free(whole)
     this.clear()
     return text
   }
 
   /** Releases its memory. */
   clear(): void {
+    if (this.first !== undefined) free(this.first)
+    for (const chunk of this.more) free(chunk)
     this.first = undefined
     this.more.length = 0
     this.copy = undefined
@@ -104,10 +118,14 @@ export class Gathered {
 
   /** What has come so far. */
   head(): string {
+    return this.whole().toString('utf8')
+  }
+
+  private whole(): Buffer {
     const { first, more } = this
-    if (first === undefined) return ''
+    if (first === undefined) return EMPTY
     this.flush()
-    return (more.length === 0 ? first : Buffer.concat([first, ...more], this.bytes)).toString('utf8')
+    return more.length === 0 ? first : Buffer.concat([first, ...more], this.bytes)
   }
 
   private addSmall(chunk: Buffer): void {
@@ -172,7 +190,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     if (limits.isRefusedBy(head)) end(head)
   })
   request.on('end', () => {
-    if (!over) end(body.text())
+    if (!over) end(body.text() ?? new BodyTooLarge(`request body of more than ${WIDE_TEXT_BYTES_MAX} bytes that are not all ASCII`))
   })
   idle.begin(waiter)
   return forget

@@ -7,8 +7,9 @@ import type { WebSocket } from 'ws'
 import { isRefused, type RequestLimits } from '../rpc/scan.ts'
 import type { SharedBudget } from './admission/client-budget.ts'
 import { FrameCounter } from './frames.ts'
+import { free } from './free.ts'
 import type { IdleClock, Waiter } from './idle.ts'
-import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
+import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX, WIDE_TEXT_BYTES_MAX } from './limits.ts'
 import { Queue } from './queue.ts'
 
 /** Rules that all connections of an endpoint share. */
@@ -33,6 +34,8 @@ export interface InboxCalls {
   readonly noRoom: () => void
   /** A message took too long to arrive. */
   readonly tooSlow: () => void
+  /** A message has characters beyond ASCII, and more than `WIDE_TEXT_BYTES_MAX` bytes. */
+  readonly tooWide: () => void
 }
 
 /** Messages of more bytes are decoded in turns: receiving them took long already. */
@@ -48,19 +51,29 @@ interface Message {
   readonly bytes: number
 }
 
+/** As `decoded`; the memory of the bytes is given back. */
+async function textOf(bytes: Buffer, limits: RequestLimits): Promise<string | undefined> {
+  const text = await decoded(bytes, limits)
+  free(bytes)
+  return text
+}
+
 /**
  * The text of a large message, which is valid UTF-8: `ws` has checked that. Through UTF-16 it takes
  * a third of the time of `toString` for characters beyond ASCII. Where its first part is refused
- * whatever follows, that part alone.
+ * whatever follows, that part alone. Undefined where it is too large for its characters.
  */
-async function decoded(bytes: Buffer, limits: RequestLimits): Promise<string> {
+async function decoded(bytes: Buffer, limits: RequestLimits): Promise<string | undefined> {
   await immediate()
   const head = bytes.toString('utf8', 0, DECODED_AT_ONCE_MAX)
   if (isRefused(head, limits)) return head
   if (isAscii(bytes)) return bytes.toString('latin1')
+  if (bytes.length > WIDE_TEXT_BYTES_MAX) return undefined
   const units = transcode(bytes, 'utf8', 'utf16le')
   await immediate()
-  return units.toString('utf16le')
+  const text = units.toString('utf16le')
+  free(units)
+  return text
 }
 
 /** Receives the messages of one connection. */
@@ -194,7 +207,9 @@ export class Inbox {
     this.inFlight++
     this.bytesHeld -= bytes
     this.bytesInFlight += bytes
-    await this.calls.serve(typeof body === 'string' ? body : await decoded(body, this.rules.requestLimits))
+    const text = typeof body === 'string' ? body : await textOf(body, this.rules.requestLimits)
+    if (text !== undefined) await this.calls.serve(text)
+    else if (!this.isClosed) this.calls.tooWide()
     this.inFlight--
     this.bytesInFlight -= bytes
     this.rules.budget.release(bytes)

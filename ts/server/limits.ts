@@ -33,6 +33,13 @@ export const METRICS_CONNECTIONS_MAX = 32
  */
 export const WAITING_MESSAGES_MAX = 64 * 1024
 
+/**
+ * Largest request with characters beyond ASCII, in bytes: with one of them all characters of a
+ * text take two bytes, and those of parsed values again. Larger requests are hexadecimal data. The
+ * default of `evm.max_request_body_bytes`.
+ */
+export const WIDE_TEXT_BYTES_MAX = 5 * 1024 * 1024
+
 /** What a waiting message takes beside its text, in bytes. */
 export const MESSAGE_COST = 64
 

@@ -16,7 +16,7 @@ import { isAllowedOrigin, isSameHost } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { Inbox, type InboxRules } from './inbox.ts'
-import { GOODBYE_MS } from './limits.ts'
+import { GOODBYE_MS, WIDE_TEXT_BYTES_MAX } from './limits.ts'
 import { RequestContext } from './request-context.ts'
 import { parts } from './split.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -24,6 +24,9 @@ import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
 
 /** Close code for a client that may come again (RFC 6455's registry). */
 const TRY_AGAIN_LATER = 1013
+
+/** Close code for a message that is too large. */
+const TOO_LARGE = 1009
 
 /** Close code for a client that breaks a rule of this node. */
 const POLICY = 1008
@@ -102,6 +105,7 @@ class Connection {
     this.inbox = new Inbox(socket, raw, rules, {
       serve: (text) => this.answer(text).catch(broken),
       noRoom: () => void this.turnAway().catch(broken),
+      tooWide: () => this.end(TOO_LARGE, `more than ${WIDE_TEXT_BYTES_MAX} bytes that are not all ASCII`),
       tooSlow: () => this.end(POLICY, 'message not complete within evm.read_timeout'),
     })
     const overflow = (missed: number): void => socket.close(TRY_AGAIN_LATER, `${missed} notifications missed`)

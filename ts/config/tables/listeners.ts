@@ -143,7 +143,7 @@ export const LISTENERS = {
     default: 5 * MIB,
     devDefault: 128 * MIB,
     unit: 'bytes',
-    doc: 'Maximum size of the body of an HTTP request; a larger one is refused with 413.',
+    doc: 'Maximum size of the body of an HTTP request; a larger one is refused with 413, as is one of more than 5 MiB that has characters beyond ASCII.',
   }),
   'evm.max_request_values': setting({
     kind: integer(1000, 100_000_000),
@@ -186,7 +186,7 @@ export const LISTENERS = {
     kind: or('auto', bytes(KIB, GIB)),
     default: 'auto' as number | 'auto',
     unit: 'bytes',
-    doc: 'Maximum size of a WebSocket message from a client; a larger one closes the connection with 1009. auto is evm.max_request_body_bytes.',
+    doc: 'Maximum size of a WebSocket message from a client; a larger one closes the connection with 1009, as does one of more than 5 MiB that has characters beyond ASCII. auto is evm.max_request_body_bytes.',
   }),
   'evm.ws_max_in_flight': setting({
     kind: integer(1, 100_000),
