@@ -115,7 +115,9 @@ export class Gossip {
       }
       const again = await this.give()
       this.isFailing = false
-      this.next(again ? againMs : 0)
+      // What came meanwhile waits for more: a request for each transaction takes a good part of a
+      // processor while clients send one after the other.
+      this.next(again ? againMs : this.waiting.length > 0 ? 0 : everyMs)
     } catch (e) {
       if (!this.isFailing && !this.isStopped)
         this.options.warn('transactions wait for CometBFT', {
