@@ -323,6 +323,12 @@ export declare function openLittable(options: string): Promise<NativeLittable | 
  */
 export declare function openNode(config: string, origin?: NativeOrigin | undefined | null): Promise<NativeNode | Buffer>
 
+/**
+ * Whether an answer of eth_getProof, as JSON, proves what an account of the state with this root
+ * is, or that there is none.
+ */
+export declare function provesAccount(stateRoot: string, address: string, proof: string): boolean
+
 /** Bytes of the result struct; the answer is behind it. */
 export declare const READY_STRUCT_BYTES: number
 

@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, provesAccount, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -791,6 +791,7 @@ export { NativeReadyWord }
 export { NativeTraceOf }
 export { openLittable }
 export { openNode }
+export { provesAccount }
 export { READY_STRUCT_BYTES }
 export { stakingAccount }
 export { startJob }

@@ -39,7 +39,7 @@ pub use node::{
     NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, staking_account,
     start_replay, tracer_table,
 };
-pub use origin::NativeOrigin;
+pub use origin::{NativeOrigin, proves_account};
 pub use ready::{NativeReadyWord, NativeTraceOf, READY_STRUCT_BYTES};
 pub use watchdog::start_watchdog;
 

@@ -73,6 +73,13 @@ impl NativeOrigin {
     }
 }
 
+/// Whether an answer of eth_getProof, as JSON, proves what an account of the state with this root
+/// is, or that there is none.
+#[napi(catch_unwind)]
+pub fn proves_account(state_root: String, address: String, proof: String) -> bool {
+    hearth_node::proves_account(&state_root, &address, &proof)
+}
+
 impl Caller {
     fn complete(&self, id: u32, answer: Result<String, String>) {
         if let Some(slot) = self.waiting.lock().get_mut(&id) {

@@ -140,12 +140,12 @@ for (const name of nodesBeside('anvil', 'a fork')) {
 
     it('fetches a value once, for concurrent and later reads', async () => {
       const account = `0x${'cd'.repeat(20)}`
-      const before = proxy.count('eth_getBalance')
+      const before = proxy.count('eth_getProof')
       const call = { to: account, data: '0x' }
       await Promise.all(Array.from({ length: 16 }, () => result(fork.url, 'eth_call', [call, 'latest'])))
       await result(fork.url, 'eth_getBalance', [account, 'latest'])
-      expect(proxy.count('eth_getBalance') - before).toBe(1)
-      expect(proxy.bodies.some((body) => Array.isArray(body) && body.length >= 3)).toBe(true)
+      expect(proxy.count('eth_getProof') - before).toBe(1)
+      expect(proxy.bodies.some((body) => Array.isArray(body) && body.length >= 2)).toBe(true)
     })
 
     it('continues from there: own writes hold, the origin keeps its', async () => {
@@ -241,7 +241,7 @@ describe('a fork of a chain with one contract', () => {
     async function forked(...args: string[]): Promise<{ proxy: FaultyProxy; fork: RunningNode }> {
       const proxy = new FaultyProxy(origin.url)
       await proxy.listen()
-      return { proxy, fork: await startFork(proxy.url, ...args) }
+      return { proxy, fork: await startFork(proxy.url, '--dev.fork_verify=off', ...args) }
     }
 
     it('dies in the middle: an error, never a zero, then the value', async () => {
@@ -299,7 +299,7 @@ describe('a fork of a chain with one contract', () => {
       expect(proxy.count('eth_getStorageAt') * delayMs).toBeGreaterThan(2000)
       expect(await fork.stop()).toBe(0)
       proxy.delayMs = 0
-      const impatient = await startFork(proxy.url, '--evm.simulation_evm_timeout=1m', '--fork-timeout', '2500ms')
+      const impatient = await startFork(proxy.url, '--dev.fork_verify=off', '--evm.simulation_evm_timeout=1m', '--fork-timeout', '2500ms')
       proxy.delayMs = delayMs
       const late = await rpc(impatient.url, 'eth_call', params)
       expect(late.error?.message).toMatch(/origin of the fork: .* \(dev\.fork_timeout\)/)
@@ -351,6 +351,57 @@ describe('a fork of a chain with one contract', () => {
     })
   })
 
+  describe.concurrent('proofs of an origin', () => {
+    const call = (): unknown[] => [{ to: contract, data: GET }, 'latest']
+    const noMethod = { error: { code: -32601, message: 'the method eth_getProof does not exist' } }
+    const reply = (method: string, wanted: string, answer: object) =>
+      method === wanted ? { body: { jsonrpc: '2.0', id: 0, ...answer } } : undefined
+
+    it('that do not fit are an error that is not kept', async () => {
+      const proxy = new FaultyProxy(origin.url)
+      await proxy.listen()
+      const fork = await startFork(proxy.url, '--fork-timeout', '5s')
+      expect(fork.log()).not.toContain('is not verified')
+      expect(await result(fork.url, 'eth_getBalance', [contract, 'latest'])).toBe('0x0')
+      proxy.instead = (method) => reply(method, 'eth_getProof', { result: { accountProof: [], storageProof: [] } })
+      const failed = await rpc(fork.url, 'eth_call', call())
+      expect(failed.error?.message).toMatch(/origin of the fork: its proof of 0x\w{40} does not fit the state root/)
+      proxy.instead = undefined
+      expect(BigInt((await result(fork.url, 'eth_call', call())) as Hex)).toBe(42n)
+      expect([proxy.count('eth_getStorageAt'), proxy.count('eth_getBalance')]).toEqual([0, 0])
+      expect(await fork.stop()).toBe(0)
+      await proxy.close()
+    })
+
+    it('that it does not give are missed, and the log says so', async () => {
+      const proxy = new FaultyProxy(origin.url)
+      await proxy.listen()
+      proxy.instead = (method) => reply(method, 'eth_getProof', noMethod)
+      const fork = await startFork(proxy.url)
+      const line = `the state of ${proxy.url} is not verified (dev.fork_verify): eth_getProof: ${noMethod.error.message}`
+      expect(fork.log()).toContain(line)
+      expect(BigInt((await result(fork.url, 'eth_call', call())) as Hex)).toBe(42n)
+      expect(proxy.count('eth_getProof')).toBe(1)
+      expect(await fork.stop()).toBe(0)
+      const strict = startFork(proxy.url, '--dev.fork_verify=on')
+      await expect(strict).rejects.toThrow(`cannot fork ${proxy.url} with dev.fork_verify=on: eth_getProof: ${noMethod.error.message}`)
+      await proxy.close()
+    })
+
+    it('that it gives no more are missed, and the log says so', async () => {
+      const proxy = new FaultyProxy(origin.url)
+      await proxy.listen()
+      const fork = await startFork(proxy.url)
+      expect(await result(fork.url, 'eth_getBalance', [contract, 'latest'])).toBe('0x0')
+      proxy.instead = (method) => reply(method, 'eth_getProof', noMethod)
+      expect(BigInt((await result(fork.url, 'eth_call', call())) as Hex)).toBe(42n)
+      expect(fork.log()).toContain(`the state of ${proxy.url} is not verified (dev.fork_verify)`)
+      expect(proxy.count('eth_getStorageAt')).toBe(1)
+      expect(await fork.stop()).toBe(0)
+      await proxy.close()
+    })
+  })
+
   describe('what a fork keeps', () => {
     it('is there after a restart, at its block, as the origin grows', async () => {
       const home = tempHome()
@@ -371,7 +422,10 @@ describe('a fork of a chain with one contract', () => {
       expect(Number(await result(two.url, 'eth_blockNumber'))).toBe(first + 1)
       expect(BigInt((await result(two.url, 'eth_call', [{ to: contract, data: GET }, 'latest'])) as Hex)).toBe(42n)
       expect(await result(two.url, 'eth_getBalance', [OTHER, 'latest'])).toBe(balance)
-      expect(proxy.asked.slice(asked).filter((method) => method !== 'eth_chainId' && method !== 'eth_getBlockByNumber')).toEqual([])
+      expect(proxy.asked.slice(asked).filter((method) => method !== 'eth_chainId' && method !== 'eth_getBlockByNumber')).toEqual([
+        // Whether it still gives proofs.
+        'eth_getProof',
+      ])
       expect(await two.stop()).toBe(0)
 
       const without = hearth(['dev', '--home', home, '--port', '0', '--evm.ws_port=0', '--metrics.port=0'])

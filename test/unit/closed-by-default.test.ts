@@ -65,6 +65,9 @@ const send = (url: string, options: http.RequestOptions, body = ''): Promise<Ans
 
 const REFUSED = '403 origin not allowed (evm.ws_origins)\n'
 
+/** How the tests look for the origin of a fork. */
+const FIND = { timeoutMs: 2000, verify: 'off', onUnverified: () => undefined } as const
+
 describe('a WebSocket', () => {
   it('is for programs and for pages of its own host alone', async () => {
     const { http, ws } = await serve()
@@ -204,7 +207,7 @@ describe('the origin of a fork', () => {
     })
     for (const status of [301, 302, 303, 307, 308]) {
       const url = await origin((response) => response.writeHead(status, { location: elsewhere }).end())
-      await expect(findOrigin(url, undefined, 2000)).rejects.toThrow(`HTTP status ${status}, and redirects are not followed`)
+      await expect(findOrigin(url, undefined, FIND)).rejects.toThrow(`HTTP status ${status}, and redirects are not followed`)
     }
     expect(reached).toBe(0)
   })
@@ -217,7 +220,7 @@ describe('the origin of a fork', () => {
       const replies = [asked].flat().map(({ id }) => ({ jsonrpc: '2.0', id, error }))
       response.end(JSON.stringify(Array.isArray(asked) ? replies : replies[0]))
     })
-    const failure = await findOrigin(url, undefined, 2000).catch((e: Error) => e)
+    const failure = await findOrigin(url, undefined, FIND).catch((e: Error) => e)
     const said = (failure as Error).message
     expect(said).toMatch(/^cannot fork http:\/\/127\.0\.0\.1:\d+: eth_chainId: /)
     expect(/[\p{Cc}\u202e]/u.test(said)).toBe(false)

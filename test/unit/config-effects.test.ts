@@ -114,6 +114,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'dev.json': 'dev-first-minute.test.ts: prints lines of JSON',
   'dev.fork_url': 'fork.test.ts',
   'dev.fork_block': 'fork.test.ts',
+  'dev.fork_verify': 'fork.test.ts: that do not fit are an error that is not kept',
   'dev.fork_timeout': 'fork.test.ts: an origin that is slow',
   'dev.fork_cache_bytes': 'fork.test.ts: stays within its bytes',
   'metrics.enabled': 'metrics-scrape.test.ts',

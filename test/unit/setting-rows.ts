@@ -255,6 +255,7 @@ export const ROWS: Record<SettingKey, Row> = {
   'dev.json': [false, ...ON],
   'dev.fork_url': ['none', 'http://a.example/k', '"http://a.example/k"', 'http://a.example/k', '1', 'ftp://a.example'],
   'dev.fork_block': count('latest', '-1'),
+  'dev.fork_verify': ['auto', 'on', '"on"', 'on', '1', 'maybe'],
   'dev.fork_timeout': [30_000, '7s', '"7s"', 7000, '7', '99ms'],
   'dev.fork_cache_bytes': [268_435_456, '7 MiB', '"7 MiB"', 7_340_032, '"7 MB"', '1'],
 }

@@ -68,6 +68,8 @@ export interface ForkConfig {
   readonly timeoutMs: number
   /** Bytes of its state that are kept, in memory and on the disk each. */
   readonly cacheBytes: number
+  /** Whether its accounts and slots are verified; `auto`: where a proof is not null. */
+  readonly verify: 'auto' | 'on' | 'off'
 }
 
 /** How JavaScript tracers run: in child processes of a program, or not, for a reason. */

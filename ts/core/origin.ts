@@ -10,6 +10,10 @@ export type OriginRequest = readonly [method: string, params: readonly unknown[]
  */
 export type FetchOrigin = (requests: readonly OriginRequest[], timeoutMs: number) => Promise<readonly unknown[]>
 
+/** Whether an answer of eth_getProof proves what an account of the state with this root is. */
+export const provesAccount = (stateRoot: string, address: string, proof: unknown): boolean =>
+  native.provesAccount(stateRoot, address, JSON.stringify(proof) ?? '')
+
 /** A request of a core thread in its transferred form. */
 interface FetchRequest {
   readonly id: number

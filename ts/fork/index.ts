@@ -2,4 +2,4 @@
 // the core.
 export { shownUrl } from '../peers/post.ts'
 export { forkedCore } from './core.ts'
-export { ForkError, findOrigin, type Origin, type OriginBlock } from './point.ts'
+export { type FindOptions, ForkError, findOrigin, type Origin, type OriginBlock } from './point.ts'

@@ -4,6 +4,7 @@ import { shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
 import { Batches, type Guard } from '../upstream/batches.ts'
 import { UpstreamClient } from '../upstream/client.ts'
+import { PROOF_METHOD, Proofs, type Verify } from './proofs.ts'
 
 /** A block as JSON-RPC gives it, as far as it is looked at here. */
 export interface OriginBlock {
@@ -22,7 +23,9 @@ export interface Origin {
   readonly chainId: number
   /** The block that the fork begins after. */
   readonly block: OriginBlock
-  /** Fetches state of that block. */
+  /** Whether the core verifies what it says of that state. */
+  readonly verify: Verify
+  /** Fetches state of that block; a proof is `null` where the origin gives none and need not. */
   readonly ask: FetchOrigin
   /**
    * The bytes of the result of a read of any kind; rejects with `UpstreamError` if the remote node
@@ -40,6 +43,14 @@ export class ForkError extends Error {
   override name = 'ForkError'
 }
 
+/** How an origin is found and used. */
+export interface FindOptions {
+  readonly timeoutMs: number
+  readonly verify: Verify
+  /** Called with the node and the reason where `auto` finds that its state cannot be verified. */
+  readonly onUnverified: (url: string, why: string) => void
+}
+
 /** Newest block that a fork takes, as JSON-RPC names it. */
 const hex = (number: number): string => `0x${number.toString(16)}`
 
@@ -52,7 +63,10 @@ const UNREACHABLE_MS_MAX = 1_000
 /**
  * Finds the origin's block: the one with this number, or its newest one. Rejects with `ForkError`.
  */
-export async function findOrigin(url: string, number: number | undefined, timeoutMs: number): Promise<Origin> {
+export const findOrigin = (url: string, number: number | undefined, options: FindOptions): Promise<Origin> => find(url, number, options)
+
+async function find(url: string, number: number | undefined, options: FindOptions): Promise<FoundOrigin> {
+  const { timeoutMs, verify, onUnverified } = options
   const first = new Batches(url, { unreachableMs: UNREACHABLE_MS_MAX })
   const at = number === undefined ? 'latest' : hex(number)
   let answers: [unknown, unknown]
@@ -66,7 +80,13 @@ export async function findOrigin(url: string, number: number | undefined, timeou
   if (!Number.isSafeInteger(chainId))
     throw new ForkError(`cannot fork ${shownUrl(url)}: its chain id is ${foreignText(JSON.stringify(id) ?? 'missing')}`)
   if (!isBlock(block)) throw new ForkError(`cannot fork ${shownUrl(url)}: it has no block ${number ?? 'yet'}`)
-  return new FoundOrigin(url, chainId, block, timeoutMs)
+  const proofs = new Proofs(verify, (why) => onUnverified(shownUrl(url), why))
+  try {
+    await proofs.probe(block, (params) => first.ask(PROOF_METHOD, params, timeoutMs))
+  } catch (e) {
+    throw new ForkError(`cannot fork ${shownUrl(url)} with dev.fork_verify=${verify}: ${(e as Error).message}`)
+  }
+  return new FoundOrigin(url, chainId, block, proofs, options)
 }
 
 /** Reads that are passed on at the same time; more are refused. */
@@ -104,30 +124,44 @@ class FoundOrigin implements Origin {
   readonly chainId: number
   readonly block: OriginBlock
   private ways: Ways
-  private readonly timeoutMs: number
+  private proofs: Proofs
+  private readonly options: FindOptions
 
-  constructor(url: string, chainId: number, block: OriginBlock, timeoutMs: number) {
+  constructor(url: string, chainId: number, block: OriginBlock, proofs: Proofs, options: FindOptions) {
     this.url = url
     this.chainId = chainId
     this.block = block
-    this.timeoutMs = timeoutMs
-    this.ways = waysTo(url, block, timeoutMs)
+    this.proofs = proofs
+    this.options = options
+    this.ways = waysTo(url, block, options.timeoutMs)
   }
 
-  readonly ask: FetchOrigin = (requests, withinMs) =>
-    Promise.all(requests.map(([method, params]) => this.ways.batches.ask(method, params, withinMs)))
+  get verify(): Verify {
+    return this.proofs.mode
+  }
+
+  readonly ask: FetchOrigin = (requests, withinMs) => {
+    const send = (method: string, params: readonly unknown[]): Promise<unknown> => this.ways.batches.ask(method, params, withinMs)
+    return Promise.all(
+      requests.map(([method, params]) =>
+        method === PROOF_METHOD ? this.proofs.of((params) => send(method, params), params) : send(method, params),
+      ),
+    )
+  }
 
   read(method: string, params: readonly unknown[]): Promise<Buffer> {
     return this.ways.client.read(method, params)
   }
 
   async moveTo(url: string): Promise<void> {
-    const there = await findOrigin(url, Number(this.block.number), this.timeoutMs)
+    const { options } = this
+    const there = await find(url, Number(this.block.number), options)
     if (there.chainId !== this.chainId || there.block.hash !== this.block.hash) {
       const wanted = `block ${Number(this.block.number)} (${this.block.hash}) of chain ${this.chainId}`
       throw new ForkError(`${shownUrl(url)} has not ${wanted}, after which this fork began`)
     }
-    this.ways = waysTo(url, this.block, this.timeoutMs)
+    this.ways = waysTo(url, this.block, options.timeoutMs)
+    this.proofs = there.proofs
     this.url = url
   }
 }

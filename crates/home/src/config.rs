@@ -17,7 +17,7 @@ use std::{num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
 pub use bake::BakeConfig;
 pub use consensus::ConsensusConfig;
 pub use dev::{DevConfig, MiningOrder};
-pub use fork::{ForkConfig, OriginBlock, OriginFetcher};
+pub use fork::{ForkConfig, OriginBlock, OriginFetcher, Verification};
 pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
 
 /// How the node gets its blocks.

@@ -26,12 +26,12 @@ pub mod workers;
 pub use config::{
     BakeConfig, ConsensusConfig, DevConfig, ForkConfig, FsyncPolicy, MiningOrder, Mode, NodeConfig,
     OriginBlock, OriginFetcher, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,
-    WorkerConfig, Workers,
+    Verification, WorkerConfig, Workers,
 };
 pub use cosmos::{CosmosCache, CosmosView, QueryAnswer};
 pub use error::{EngineError, NodeError, who};
 pub use follow::init_follower;
-pub use fork::Fetch;
+pub use fork::{Fetch, proves_account};
 pub use historical::LookbackPolicy;
 pub use home::{Home, HomeStatus};
 pub use json_writer::{JsonWriter, write_withdrawals};

@@ -15,7 +15,7 @@ pub use hearth_home::{
     BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled,
     DevConfig, Fetch, ForkConfig, FsyncPolicy, HomeStatus, MiningOrder, Mode, NextChunk, NodeConfig,
     NodeError, OriginBlock, OriginFetcher, RpcLimits, STALL_LIMIT, ScriptChildren, ScriptsConfig,
-    ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers, init_follower,
+    ScriptsUnavailable, TraceSource, TraceSourceKind, WorkerConfig, Workers, init_follower, proves_account,
 };
 pub use hearth_littable_host as scripts;
 pub use hearth_pool::{PoolError, PoolLimits};

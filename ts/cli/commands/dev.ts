@@ -5,7 +5,7 @@ import { devAccounts } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { Console } from '../../dev/console.ts'
 import { jsonPrinter, type Printer, textPrinter } from '../../dev/printer.ts'
-import { type Origin, shownUrl } from '../../fork/index.ts'
+import { type FindOptions, type Origin, shownUrl } from '../../fork/index.ts'
 import { temporaryHome, temporarySettings } from '../../node/temporary-home.ts'
 import type { Server } from '../../server/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
@@ -15,7 +15,7 @@ import { banner, explorerUrl, readyEvent } from '../dev/banner.ts'
 import { Chains } from '../dev/chains.ts'
 import { playDemo } from '../dev/demo.ts'
 import { DEV_FLAGS } from '../dev/flags.ts'
-import { forkConfig, originOf } from '../dev/fork.ts'
+import { findOptions, forkConfig, originOf } from '../dev/fork.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
 import { addSettingsFile } from '../home.ts'
 import { withoutUsedPorts } from '../port-in-use.ts'
@@ -53,6 +53,7 @@ class DevRun {
   private readonly settings: Settings
   private readonly output: Output
   private readonly files: StateFiles
+  private readonly find: FindOptions
   private origin: Origin | undefined
   private console: Console | undefined
 
@@ -62,13 +63,14 @@ class DevRun {
     this.home = home
     this.settings = settings
     this.output = outputOf(settings, terminal)
+    this.find = findOptions(settings, terminal.err)
     this.files = stateFiles(parsed.flags)
   }
 
   async run(): Promise<number> {
     const url = this.settings['dev.fork_url']
     if (url !== 'none') this.output.say(`connecting to ${shownUrl(url)} ...\n`)
-    this.origin = await originOf(this.home, this.settings)
+    this.origin = await originOf(this.home, this.settings, this.find)
     const { home, settings, output } = this
     const quiet: Terminal = { ...this.terminal, out: output.say }
     return await serve('dev', this.parsed, quiet, (server, core) => this.ready(server, core), {
@@ -90,7 +92,7 @@ class DevRun {
     const { origin, settings } = this
     const keptHome = this.parsed.flags.has('home') ? this.home : undefined
     const wrap = (core: Core): Core => {
-      const chains = new Chains({ config, settings, origin, keptHome }, core, () => this.console?.mayLogNow())
+      const chains = new Chains({ config, settings, origin, find: this.find, keptHome }, core, () => this.console?.mayLogNow())
       return this.watched(chains.core)
     }
     return origin === undefined ? { config, wrap } : { config: forkConfig(config, settings, origin), ask: origin.ask, wrap }

@@ -8,7 +8,7 @@ import { CoreError } from '../../core/error.ts'
 import { openNode } from '../../core/native.ts'
 import type { Core, Forking } from '../../core/port.ts'
 import { replaceable } from '../../core/replaceable.ts'
-import { findOrigin, forkedCore, type Origin, shownUrl } from '../../fork/index.ts'
+import { type FindOptions, findOrigin, forkedCore, type Origin, shownUrl } from '../../fork/index.ts'
 import { forkConfig } from './fork.ts'
 
 /** What a run began with. */
@@ -18,6 +18,8 @@ export interface ChainStart {
   readonly settings: Settings
   /** What it is a fork of. */
   readonly origin: Origin | undefined
+  /** How further origins are found. */
+  readonly find: FindOptions
   /** The home of a chain that is kept; it stays the home of that chain. */
   readonly keptHome: string | undefined
 }
@@ -93,7 +95,7 @@ export class Chains {
     const number = block === undefined ? undefined : Number(block)
     if (number !== undefined && !Number.isSafeInteger(number))
       throw new CoreError('invalid_params', `forking.blockNumber: no chain has a block ${block}`)
-    const found = await findOrigin(url, number, this.chainStart.settings['dev.fork_timeout']).catch(asCoreError)
+    const found = await findOrigin(url, number, this.chainStart.find).catch(asCoreError)
     const isSame = found.url === origin?.url && found.chainId === origin.chainId && found.block.hash === origin.block.hash
     return isSame ? origin : found
   }

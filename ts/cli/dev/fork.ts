@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import type { NodeConfig } from '../../core/config.ts'
-import { ForkError, findOrigin, type Origin } from '../../fork/index.ts'
+import { type FindOptions, ForkError, findOrigin, type Origin } from '../../fork/index.ts'
 
 /** The block that the fork in a home began after; undefined where the home has no chain. */
 function forkedBlock(home: string): number | undefined {
@@ -16,8 +16,15 @@ function forkedBlock(home: string): number | undefined {
   return chain.base
 }
 
+/** How origins are found under these settings; `warn` gets a line on one that is not verified. */
+export const findOptions = (settings: Settings, warn: (line: string) => void): FindOptions => ({
+  timeoutMs: settings['dev.fork_timeout'],
+  verify: settings['dev.fork_verify'],
+  onUnverified: (url, why) => warn(`the state of ${url} is not verified (dev.fork_verify): ${why}\n`),
+})
+
 /** The origin that the settings name; undefined where they name none. */
-export async function originOf(home: string, settings: Settings): Promise<Origin | undefined> {
+export async function originOf(home: string, settings: Settings, options: FindOptions): Promise<Origin | undefined> {
   const url = settings['dev.fork_url']
   if (url === 'none') return undefined
   const wanted = settings['dev.fork_block']
@@ -25,11 +32,11 @@ export async function originOf(home: string, settings: Settings): Promise<Origin
   if (there !== undefined && wanted !== 'latest' && wanted !== there) {
     throw new ForkError(`${home} is a fork after block ${there}: leave --fork-block out, or give another --home`)
   }
-  return await findOrigin(url, there ?? (wanted === 'latest' ? undefined : wanted), settings['dev.fork_timeout'])
+  return await findOrigin(url, there ?? (wanted === 'latest' ? undefined : wanted), options)
 }
 
 /** The configuration of a fork. */
-export const forkConfig = (config: NodeConfig, settings: Settings, { chainId, block }: Origin): NodeConfig => ({
+export const forkConfig = (config: NodeConfig, settings: Settings, { chainId, block, verify }: Origin): NodeConfig => ({
   ...config,
   // Gas limit and chain id are the origin's where no setting says others.
   dev: {
@@ -42,5 +49,6 @@ export const forkConfig = (config: NodeConfig, settings: Settings, { chainId, bl
     block,
     timeoutMs: settings['dev.fork_timeout'],
     cacheBytes: settings['dev.fork_cache_bytes'],
+    verify,
   },
 })

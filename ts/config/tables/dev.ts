@@ -144,12 +144,17 @@ export const DEV = {
   'dev.fork_url': setting({
     kind: or('none', text('a URL of JSON-RPC over HTTP', /^https?:\/\/\S+$/)),
     default: 'none',
-    doc: 'URL of the node whose chain is forked. Its state is read when it is needed, and cached in data/fork of the data directory. The node is trusted with it: the block that the fork begins after is compared by its hash after a failure and at each start, balances, nonces, code and slots are not verified.',
+    doc: 'URL of the node whose chain is forked. Its state is read when it is needed, and cached in data/fork of the data directory. The block that the fork begins after is compared by its hash after a failure and at each start; what dev.fork_verify says of its state.',
   }),
   'dev.fork_block': setting({
     kind: or('latest', integer(0, Number.MAX_SAFE_INTEGER)),
     default: 'latest' as number | 'latest',
     doc: 'The last block of the forked chain; an existing data directory of a fork keeps its own.',
+  }),
+  'dev.fork_verify': setting({
+    kind: oneWord('auto', 'on', 'off'),
+    default: 'auto' as 'auto' | 'on' | 'off',
+    doc: 'Whether accounts and slots of the remote node are verified by Merkle proofs (eth_getProof) against the state root of the block that the fork begins after. auto: as long as the node gives proofs that fit; where it does not, one line of the log says so. on: without a proof the request that needs it fails, and what was cached without is not used. off trusts the node. Code is compared with its hash in each case; hashes of older blocks are trusted.',
   }),
   'dev.fork_timeout': setting({
     kind: duration(100, HOUR),

@@ -19,9 +19,23 @@ pub struct ForkConfig {
     pub timeout_ms: u64,
     /// Bytes that are kept of the origin's answers, on the disk and in memory each.
     pub cache_bytes: u64,
+    /// Whether accounts and slots are verified against the state root of the block.
+    pub verify: Verification,
     /// Fetches from the remote node. Not part of the text.
     #[serde(skip)]
     pub fetch: Option<OriginFetcher>,
+}
+
+/// Whether what a remote node says of a state is verified by Merkle proofs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verification {
+    /// Never: the node is trusted.
+    Off,
+    /// Where the node gives proofs.
+    Auto,
+    /// Always: without a proof a read fails.
+    On,
 }
 
 /// The component that fetches from a remote node; equal only to itself.

@@ -7,8 +7,12 @@
 mod answers;
 mod cache;
 mod file;
+mod proof;
 mod single_flight;
 
+pub use proof::proves_account;
+
+use crate::{ForkConfig, Verification};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use answers::KeyQuery;
 use cache::Cache;
@@ -55,23 +59,30 @@ pub enum Value {
 pub struct ForkOrigin {
     fetch: Arc<dyn Fetch>,
     block: ForkBlock,
+    /// The state root that accounts and slots are verified against; `None` where they are not.
+    root: Option<B256>,
+    /// Whether nothing is read without a proof.
+    is_strict: bool,
     timeout: Duration,
     cache: Mutex<Cache>,
     single_flight: SingleFlight,
 }
 
-/// Where a home keeps what it read of a block of a chain.
-fn folder(home: &Path, chain_id: u64, block: Height) -> PathBuf {
-    home.join("data/fork").join(chain_id.to_string()).join(block.to_string())
+/// Where a home keeps what it read of a block of a chain: apart where all of it is verified.
+fn folder(home: &Path, config: &ForkConfig, block: Height) -> PathBuf {
+    let folder = home.join("data/fork").join(config.chain_id.to_string()).join(block.to_string());
+    if config.verify == Verification::On { folder.join("verified") } else { folder }
 }
 
 impl ForkOrigin {
     /// The origin of a home, with what that home has read of it before.
-    pub fn new(home: &Path, config: &crate::ForkConfig, fetch: Arc<dyn Fetch>, block: ForkBlock) -> Self {
-        let dir = folder(home, config.chain_id, block.header.number);
+    pub fn new(home: &Path, config: &ForkConfig, fetch: Arc<dyn Fetch>, block: ForkBlock) -> Self {
+        let dir = folder(home, config, block.header.number);
         let cache = Cache::open(&dir, block.hash, config.cache_bytes).into();
         let timeout = Duration::from_millis(config.timeout_ms);
-        Self { fetch, block, timeout, cache, single_flight: SingleFlight::default() }
+        let root = (config.verify != Verification::Off).then_some(block.header.state_root);
+        let is_strict = config.verify == Verification::On;
+        Self { fetch, block, root, is_strict, timeout, cache, single_flight: SingleFlight::default() }
     }
 
     /// What is kept, or what the origin says.
@@ -103,9 +114,18 @@ impl ForkOrigin {
             Key::Account(address) | Key::Slot(address, _) => address,
             Key::BlockHash(_) => Address::ZERO,
         };
-        let query = KeyQuery::of(&key, address, self.block.header.number);
-        let answer = self.fetch.fetch(query.requests(), self.timeout).map_err(StateError::Origin)?;
-        let read = query.read(&answer).map_err(StateError::Origin)?;
+        let ask = |root| {
+            let query = KeyQuery::of(&key, address, self.block.header.number, root);
+            let answer = self.fetch.fetch(query.requests(), self.timeout)?;
+            query.read(&answer)
+        };
+        let read = match ask(self.root) {
+            Ok(answers::Read::NoProof) if self.is_strict => Err(format!("it gives no proof of {address}")),
+            // The fetcher has reported it.
+            Ok(answers::Read::NoProof) => ask(None),
+            read => read,
+        };
+        let read = read.map_err(StateError::Origin)?;
         let mut cache = self.cache.lock();
         match (&key, read) {
             (Key::Account(address), answers::Read::Account(account, code)) => {
