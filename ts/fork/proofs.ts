@@ -10,7 +10,7 @@ export type Verify = 'auto' | 'on' | 'off'
 export const PROOF_METHOD = 'eth_getProof'
 
 /** Sends a request for proofs. */
-type Ask = (params: readonly unknown[]) => Promise<unknown>
+type Send = (params: readonly unknown[]) => Promise<unknown>
 
 /** What is looked at of a block. */
 interface Provable {
@@ -19,7 +19,7 @@ interface Provable {
   readonly miner?: unknown
 }
 
-const NOBODY = `0x${'00'.repeat(20)}`
+const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 
 /** The proofs of one origin, until it gives none. */
 export class Proofs {
@@ -43,10 +43,10 @@ export class Proofs {
    * Tries a proof of an account of a block. An origin may refuse the method, have no state that
    * old, or be a fork itself, whose state roots cover its own changes alone.
    */
-  async probe({ number, stateRoot, miner }: Provable, ask: Ask): Promise<void> {
+  async probe({ number, stateRoot, miner }: Provable, send: Send): Promise<void> {
     if (this.areNone) return
-    const address = typeof miner === 'string' ? miner : NOBODY
-    const proof = await this.orNone(() => ask([address, [], number]))
+    const address = typeof miner === 'string' ? miner : ZERO_ADDRESS
+    const proof = await this.orNone(() => send([address, [], number]))
     if (this.areNone || provesAccount(String(stateRoot), address, proof)) return
     const why = 'its proofs do not fit the state root of the block'
     if (this.verify === 'on') throw new Error(why)
@@ -54,13 +54,13 @@ export class Proofs {
   }
 
   /** A proof; `null` where the origin gives none and need not. */
-  async of(ask: Ask, params: readonly unknown[]): Promise<unknown> {
-    return this.areNone ? null : await this.orNone(() => ask(params))
+  async of(send: Send, params: readonly unknown[]): Promise<unknown> {
+    return this.areNone ? null : await this.orNone(() => send(params))
   }
 
-  private async orNone(ask: () => Promise<unknown>): Promise<unknown> {
+  private async orNone(send: () => Promise<unknown>): Promise<unknown> {
     try {
-      const proof = await ask()
+      const proof = await send()
       if (proof === null) this.end('it answers eth_getProof with null')
       return proof
     } catch (e) {
