@@ -17,8 +17,8 @@ const ROOT = path.resolve(import.meta.dirname, '../..')
 const TIME_SLACK = 4
 
 /**
- * Memory that V8 and the allocator keep in addition to the bytes of a request, in MiB. It covers the
- * young generation of the heap, which `--max-semi-space-size=4` keeps at 12 MiB.
+ * Memory that V8 and the allocator keep in addition to the bytes of a request, in MiB. It covers
+ * the young generation of the heap, which `--max-semi-space-size=4` keeps at 12 MiB.
  */
 const MEMORY_SLACK_MIB = 64
 

@@ -100,7 +100,9 @@ impl KeyQuery {
                 let code = bytes(code).ok_or_else(|| bad("code", code))?;
                 let code_hash = account.map_or(KECCAK256_EMPTY, |account| account.code_hash);
                 if keccak256(&code) != code_hash {
-                    return Err(format!("its code of {address} does not have the hash that the state root proves"));
+                    return Err(format!(
+                        "its code of {address} does not have the hash that the state root proves"
+                    ));
                 }
                 Ok(Read::Account(account.filter(|account| !account.is_empty()), code))
             }
