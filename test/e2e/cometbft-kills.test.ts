@@ -111,8 +111,8 @@ describe.skipIf('missing' in found)('four validators and a follower', () => {
   })
 
   /** Kills a node or its CometBFT, starts it again, and waits for its vote; resolves to the
-   * milliseconds from the start to the time in the first vote that a block has. A commit that is
-   * not in a block yet has no more than two thirds of the votes, and the fourth is often missing. */
+   * milliseconds from the start to the time in the first vote that a block has. The commit of the
+   * newest height has no more votes than two thirds of the power need, and lacks later ones. */
   async function kill(node: NetworkNode, whom: number, watcher: NetworkNode): Promise<number> {
     const engine = node.engine
     if (whom !== 1 && engine !== undefined) process.kill(engine, 'SIGKILL')
