@@ -5,7 +5,7 @@
 use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
 use hearth_flatkv::{Commit, JoinedTables as _, TrieUpdate};
-use hearth_ledger::{Ledger, StoredReceipts};
+use hearth_ledger::{Ledger, StoredReceipts, posting_index::RunBlock};
 use hearth_primitives::{Block, BlockOutput, TraceCapsule};
 use std::sync::Arc;
 
@@ -88,14 +88,24 @@ impl Chain {
         let parent = self.parent_of(&first.block.header, first.hash)?;
         let rows = AppendedRows::begin(&self.ledger);
         let mut total_difficulty = parent.total_difficulty;
-        let (mut commits, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
+        let (mut positions, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
         for Built { hash, block, output } in run {
             total_difficulty += block.header.difficulty;
             let capsule = TraceCapsule::of(output).map(Arc::new);
             self.append(block, *hash, total_difficulty, output, capsule.as_deref(), &[])?;
-            let index = self.ledger.index_rows(block, *hash, &output.receipts, capsule.as_deref());
             capsules.push(capsule);
-            commits.push(Commit {
+            positions.push(self.ledger.positions());
+        }
+        let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| RunBlock {
+            block,
+            hash: *hash,
+            receipts: &output.receipts,
+            capsule: capsule.as_deref(),
+        });
+        let of_run: Vec<_> = of_run.collect();
+        let indexes = self.ledger.index_rows_of_run(&of_run);
+        let commits = run.iter().zip(positions).zip(indexes).map(
+            |((Built { hash, block, output }, positions), index)| Commit {
                 height: block.header.number,
                 hash: *hash,
                 parent: block.header.parent_hash,
@@ -103,10 +113,10 @@ impl Chain {
                 trie: None,
                 state_root: Some(block.header.state_root),
                 index,
-                positions: self.ledger.positions(),
-            });
-        }
-        self.kv.commit_run(commits, trie)?;
+                positions,
+            },
+        );
+        self.kv.commit_run(commits.collect(), trie)?;
         rows.keep();
         let mut total_difficulty = parent.total_difficulty;
         // Of a long run the first blocks would only push each other out.
@@ -123,7 +133,7 @@ impl Chain {
         if let Some(last) = run.last() {
             let _ = self.ledger.forget_capsules(last.block.header.number);
         }
-        self.announce(working);
+        self.announce_run(working, run);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Notifies watchers of every block that is committed or unwound, and of every move of the head.
 
-use crate::{Chain, ChainError, insert::Working};
+use crate::{Built, Chain, ChainError, insert::Working};
 use alloy_primitives::B256;
 use hearth_flatkv::Head;
 use hearth_ledger::StoredBlock;
@@ -87,6 +87,26 @@ impl Chain {
             Ok((removed, added)) => self.watchers.notify(|watcher| watcher.head_moved(&removed, &added)),
             Err(_) => self.watchers.notify(|watcher| watcher.head_lost()),
         }
+    }
+
+    /// As [`Self::announce`], after blocks that were committed on the head in one step: where the
+    /// watchers know the block below them, no block is read again.
+    pub(crate) fn announce_run(&self, working: &mut Working, run: &[Built]) {
+        let (known, first) = (working.announced.map(|head| head.hash), run.first());
+        if known.is_none() || known != first.map(|built| built.block.header.parent_hash) {
+            return self.announce(working);
+        }
+        working.announced = Some(self.head());
+        if self.watchers.is_empty() {
+            return;
+        }
+        let added = |built: &Built| AddedBlock {
+            height: built.block.header.number,
+            hash: built.hash,
+            transactions: built.block.body.transactions.len(),
+        };
+        let added: Vec<_> = run.iter().map(added).collect();
+        self.watchers.notify(|watcher| watcher.head_moved(&[], &added));
     }
 
     /// What left the chain between two heads, from above, and what joined it, from below.

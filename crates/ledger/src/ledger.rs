@@ -165,7 +165,7 @@ impl Ledger {
     }
 
     /// Merges pages of the indexes that are due, in the background.
-    fn nudge(&self) {
+    pub(crate) fn nudge(&self) {
         self.log_index.nudge();
         if let Some(index) = &self.address_index {
             index.nudge();
@@ -331,11 +331,7 @@ impl Ledger {
         if self.address_index.is_some() {
             rows.extend(account_row(block, hash, capsule));
         }
-        rows.push(IndexWrite { key: number_key(number), value: Some(hash.to_vec()) });
-        for (index, tx) in block.body.transactions.iter().enumerate() {
-            let place = TxPlace { number, hash, index: index as u32 };
-            rows.push(IndexWrite { key: transaction_key(tx.tx_hash()), value: Some(encode_place(&place)) });
-        }
+        place_rows(&mut rows, block, hash);
         rows
     }
 
@@ -527,6 +523,16 @@ impl BlockHashes for Ledger {
             (None, Some(origin)) => origin.block_hash(number),
             (None, None) => Ok(B256::ZERO),
         }
+    }
+}
+
+/// The rows that say which block is at a height, and where its transactions lie.
+pub(crate) fn place_rows(rows: &mut Vec<IndexWrite>, block: &Block, hash: B256) {
+    let number = block.header.number;
+    rows.push(IndexWrite { key: number_key(number), value: Some(hash.to_vec()) });
+    for (index, tx) in block.body.transactions.iter().enumerate() {
+        let place = TxPlace { number, hash, index: index as u32 };
+        rows.push(IndexWrite { key: transaction_key(tx.tx_hash()), value: Some(encode_place(&place)) });
     }
 }
 

@@ -97,11 +97,20 @@ fn account_ids(tables: &LedgerTables, hash: &B256) -> Option<BlockIds> {
 /// The ids of the accounts of a block that is committed; `None` where no capsule says which they
 /// are.
 pub(super) fn committed_account_ids(block: &Block, capsule: Option<&TraceCapsule>) -> Option<BlockIds> {
+    committed_accounts(block, capsule).map(BlockIds::of_accounts)
+}
+
+/// The accounts of a block that is committed, in any order and with repetitions; `None` where no
+/// capsule says which they are.
+pub(super) fn committed_accounts<'a>(
+    block: &'a Block,
+    capsule: Option<&'a TraceCapsule>,
+) -> Option<impl Iterator<Item = Address> + 'a> {
     if capsule.is_none() && !block.body.transactions.is_empty() {
         return None;
     }
     let looked_at = capsule.into_iter().flat_map(|capsule| &capsule.accounts);
-    Some(BlockIds::of_accounts(looked_at.map(|account| account.address).chain(rewarded(block))))
+    Some(looked_at.map(|account| account.address).chain(rewarded(block)))
 }
 
 /// The accounts that the block's reward traces go to. A reward of zero leaves no account behind in

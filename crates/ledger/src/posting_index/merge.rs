@@ -228,6 +228,10 @@ impl Shared {
         while progress.merged > first && !self.holds(progress.merged - 1)? {
             progress.merged -= 1;
         }
+        // Commits of several blocks merge pages too.
+        while self.holds(progress.merged)? {
+            progress.merged += 1;
+        }
         Ok(progress.merged)
     }
 
@@ -300,15 +304,20 @@ impl Shared {
             (start_of(page)..=end_of(page)).map(|height| write(self.kind.block_key(height), None)).collect();
         rows.push(write(self.kind.merged_key(page), Some(mark.clone())));
         self.kv.index_fill(&rows).map_err(fill_error)?;
-        if let Some(metrics) = &self.metrics {
-            metrics.merged.add(1);
-            metrics.unknown.add(unknown);
-        }
+        self.count_merged(unknown);
         let mut progress = self.progress.lock();
         if progress.merged == page {
             progress.merged += 1;
         }
         Ok(Some(unknown))
+    }
+
+    /// Counts a page that was merged, and how many of its blocks may hold anything.
+    pub(super) fn count_merged(&self, unknown: u64) {
+        if let Some(metrics) = &self.metrics {
+            metrics.merged.add(1);
+            metrics.unknown.add(unknown);
+        }
     }
 
     /// The rows that commits have written for the blocks of a page.

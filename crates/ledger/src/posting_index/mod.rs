@@ -25,6 +25,9 @@
 //! unwind into a merged page, is merged from receipts or capsules, and until then all its blocks
 //! may match. A block without either always may.
 //!
+//! A page whose blocks are all committed in one step is merged by that commit: its blocks never
+//! have rows, and an unwind reverts its posting lists and its mark.
+//!
 //! An index with a window keeps at least the newest blocks of that number: the floor rises in
 //! steps, and a sweep removes the rows below it. A search that the floor overtakes ends with
 //! [`crate::LedgerError::IndexPruned`].
@@ -36,6 +39,7 @@ mod measure;
 mod merge;
 mod retain;
 mod rows;
+mod run;
 mod search;
 mod search_back;
 #[cfg(test)]
@@ -45,6 +49,7 @@ mod verify;
 pub use id::IndexQuery;
 pub use merge::MERGE_LAG;
 pub use retain::{IndexProgress, RebuiltIndex};
+pub use run::RunBlock;
 pub use search::Candidates;
 pub use search_back::CandidatesBack;
 pub use verify::{IndexFinding, IndexProblem, IndexReport};

@@ -52,6 +52,8 @@ fn has(entry: &Entry, list: &[Address]) -> bool {
 enum Step {
     /// Accounts of each block, and whether it has a capsule.
     Grow(Vec<(Vec<u8>, bool)>),
+    /// The same in one commit.
+    Together(Vec<(Vec<u8>, bool)>),
     Unwind(usize),
     Merge,
 }
@@ -71,6 +73,7 @@ fn block() -> impl Strategy<Value = (Vec<u8>, bool)> {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => prop::collection::vec(block(), 1..300).prop_map(Step::Grow),
+        3 => prop::collection::vec(block(), 1..900).prop_map(Step::Together),
         1 => (1usize..400).prop_map(Step::Unwind),
         2 => Just(Step::Merge),
     ];
@@ -96,6 +99,11 @@ proptest! {
             match step {
                 Step::Grow(blocks) => {
                     blocks.into_iter().for_each(|(accounts, capsule)| chain.grow_with(&accounts, false, capsule));
+                }
+                Step::Together(blocks) => {
+                    let accounts = |list: Vec<u8>| list.into_iter().map(account).collect();
+                    let blocks = blocks.into_iter().map(|(list, capsule)| (Vec::new(), accounts(list), capsule));
+                    chain.add_together(blocks.collect());
                 }
                 Step::Unwind(blocks) => {
                     chain.unwind(blocks);

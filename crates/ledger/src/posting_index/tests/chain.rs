@@ -1,11 +1,11 @@
 //! A chain of blocks that are stored and committed without being executed.
 
-use crate::{Ledger, LedgerOptions, LedgerSettings};
+use crate::{Ledger, LedgerOptions, LedgerSettings, posting_index::RunBlock};
 use alloy_consensus::{Eip658Value, Receipt as Inner, SignableTransaction, TxLegacy, TxType};
 use alloy_primitives::{Address, B256, Log, Signature, U256};
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, IndexWrite, Options};
 use hearth_metrics::Registry;
-use hearth_primitives::{Block, CapsuleAccount, Changeset, Height, Receipt, TraceCapsule};
+use hearth_primitives::{Block, CapsuleAccount, Changeset, Header, Height, Receipt, TraceCapsule};
 use std::num::NonZeroU64;
 use std::{path::Path, sync::Arc};
 use tempfile::TempDir;
@@ -74,6 +74,36 @@ fn receipts(logs: &[Log]) -> Vec<Receipt> {
     vec![Receipt::from_typed(TxType::Legacy, inner.with_bloom())]
 }
 
+/// A block in the tables, before its commit.
+struct Appended {
+    block: Block,
+    hash: B256,
+    receipts: Vec<Receipt>,
+    capsule: Option<TraceCapsule>,
+    positions: Vec<u64>,
+}
+
+impl Appended {
+    fn of_run(&self) -> RunBlock<'_> {
+        let Self { block, hash, receipts, capsule, .. } = self;
+        RunBlock { block, hash: *hash, receipts, capsule: capsule.as_ref() }
+    }
+
+    fn commit<'a>(&self, index: Vec<IndexWrite>, changes: &'a Changeset) -> Commit<'a> {
+        let Header { number, parent_hash, .. } = self.block.header;
+        Commit {
+            height: number,
+            hash: self.hash,
+            parent: parent_hash,
+            changes,
+            trie: None,
+            state_root: None,
+            index,
+            positions: self.positions.clone(),
+        }
+    }
+}
+
 impl Chain {
     /// An empty one, whose pages are merged `lag` blocks below the head, and whose accounts are
     /// kept for `window` blocks.
@@ -100,9 +130,8 @@ impl Chain {
         FIRST + self.blocks.len() as u64 - 1
     }
 
-    /// Adds a block. One from before the indexes has no rows of theirs; one without a capsule has
-    /// none in the table either.
-    pub fn add(&mut self, logs: Vec<Log>, accounts: Vec<Address>, from_before: bool, with_capsule: bool) {
+    /// Appends a block to the tables. One without a capsule has none in the table either.
+    fn append(&mut self, logs: Vec<Log>, accounts: Vec<Address>, with_capsule: bool) -> Appended {
         self.salt += 1;
         let mut block = Block::default();
         block.header.number = FIRST + self.blocks.len() as u64;
@@ -123,26 +152,40 @@ impl Chain {
         known.dedup_by_key(|account| account.address);
         let (writes, logs_of) = (vec![Vec::new(); 3], vec![0]);
         let capsule = TraceCapsule { accounts: known, writes, logs: logs_of, ..TraceCapsule::default() };
-        if with_capsule {
-            self.ledger.append_capsule(block.header.number, hash, &capsule).unwrap();
+        let capsule = with_capsule.then_some(capsule);
+        if let Some(capsule) = &capsule {
+            self.ledger.append_capsule(block.header.number, hash, capsule).unwrap();
         }
-        let mut index = self.ledger.index_rows(&block, hash, &receipts, with_capsule.then_some(&capsule));
+        self.blocks.push(Entry { hash, logs, accounts, capsule: with_capsule });
+        Appended { block, hash, receipts, capsule, positions: self.ledger.positions() }
+    }
+
+    /// Adds a block. One from before the indexes has no rows of theirs; one without a capsule has
+    /// none in the table either.
+    pub fn add(&mut self, logs: Vec<Log>, accounts: Vec<Address>, from_before: bool, with_capsule: bool) {
+        let appended = self.append(logs, accounts, with_capsule);
+        let Appended { block, hash, receipts, capsule, .. } = &appended;
+        let mut index = self.ledger.index_rows(block, *hash, receipts, capsule.as_ref());
         index.retain(|row| !from_before || !row.key[0].eq_ignore_ascii_case(&b'p'));
-        let commit = Commit {
-            height: block.header.number,
-            hash,
-            parent: block.header.parent_hash,
-            changes: &Changeset::default(),
-            trie: None,
-            state_root: None,
-            index,
-            positions: self.ledger.positions(),
-        };
-        match self.blocks.is_empty() {
+        let nothing = Changeset::default();
+        let commit = appended.commit(index, &nothing);
+        match self.blocks.len() == 1 {
             true => self.kv.init(commit).unwrap(),
             false => self.kv.commit(commit).unwrap(),
         }
-        self.blocks.push(Entry { hash, logs, accounts, capsule: with_capsule });
+    }
+
+    /// Adds blocks that are committed in one step: logs of each, accounts, whether it has a
+    /// capsule. There must be a block below them.
+    pub fn add_together(&mut self, blocks: Vec<(Vec<Log>, Vec<Address>, bool)>) {
+        let appended: Vec<_> = blocks
+            .into_iter()
+            .map(|(logs, accounts, capsule)| self.append(logs, accounts, capsule))
+            .collect();
+        let run: Vec<_> = appended.iter().map(Appended::of_run).collect();
+        let (indexes, nothing) = (self.ledger.index_rows_of_run(&run), Changeset::default());
+        let commits = appended.iter().zip(indexes).map(|(appended, index)| appended.commit(index, &nothing));
+        self.kv.commit_run(commits.collect(), None).unwrap();
     }
 
     pub fn unwind(&mut self, blocks: usize) {

@@ -84,6 +84,8 @@ fn query() -> impl Strategy<Value = Query> {
 #[derive(Clone, Debug)]
 enum Step {
     Grow(Vec<Vec<Log>>),
+    /// The same in one commit.
+    Together(Vec<Vec<Log>>),
     Unwind(usize),
     Merge,
 }
@@ -91,6 +93,7 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => prop::collection::vec(logs(), 1..300).prop_map(Step::Grow),
+        3 => prop::collection::vec(logs(), 1..900).prop_map(Step::Together),
         1 => (1usize..400).prop_map(Step::Unwind),
         2 => Just(Step::Merge),
     ];
@@ -113,6 +116,9 @@ proptest! {
         for step in steps {
             match step {
                 Step::Grow(blocks) => blocks.into_iter().for_each(|logs| chain.grow(logs, false)),
+                Step::Together(blocks) => {
+                    chain.add_together(blocks.into_iter().map(|logs| (logs, Vec::new(), true)).collect());
+                }
                 Step::Unwind(blocks) => {
                     chain.unwind(blocks);
                     unwound = true;
