@@ -1,6 +1,9 @@
 //! Batches of changes, on their way into RocksDB's memtables.
 
-use crate::db::{Db, Family};
+use crate::{
+    db::{Db, Family},
+    nodes::NodeRow,
+};
 use hearth_primitives::StateError;
 use parking_lot::Mutex;
 use rocksdb::{BoundColumnFamily, WriteBatch};
@@ -30,12 +33,15 @@ pub struct Batch<'a> {
     batch: WriteBatch,
     /// What a second thread puts in.
     past: Option<WriteBatch>,
+    /// Nodes of the trie that stay in memory at first.
+    nodes: Vec<NodeRow>,
 }
 
 /// The changes of a [`Batch`] without the store that they are for.
 pub struct EncodedBatch {
     batch: WriteBatch,
     past: Option<WriteBatch>,
+    nodes: Vec<NodeRow>,
 }
 
 impl EncodedBatch {
@@ -48,17 +54,17 @@ impl EncodedBatch {
 impl<'a> Batch<'a> {
     /// An empty batch; `families` in the order of [`Family::ALL`].
     pub fn new(db: &'a Db, families: Vec<Arc<BoundColumnFamily<'a>>>) -> Self {
-        Self { db, families, batch: WriteBatch::default(), past: None }
+        Self { db, families, batch: WriteBatch::default(), past: None, nodes: Vec::new() }
     }
 
     /// The changes, to be written later with [`Batch::of`].
     pub fn detach(self) -> EncodedBatch {
-        EncodedBatch { batch: self.batch, past: self.past }
+        EncodedBatch { batch: self.batch, past: self.past, nodes: self.nodes }
     }
 
     /// These changes over an empty batch of their store.
     pub fn of(self, encoded: EncodedBatch) -> Self {
-        Self { batch: encoded.batch, past: encoded.past, ..self }
+        Self { batch: encoded.batch, past: encoded.past, nodes: encoded.nodes, ..self }
     }
 
     /// This empty batch with room for about so many bytes, its history set apart for a second
@@ -105,7 +111,15 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Bytes of keys and values so far.
+    /// Puts a node of the trie, or deletes it.
+    pub fn put_node(&mut self, (key, node): NodeRow) {
+        match self.db.gathers_nodes() {
+            true => self.nodes.push((key, node)),
+            false => self.set(Family::Trie, &key, node.as_deref()),
+        }
+    }
+
+    /// Bytes of keys and values so far, without nodes that stay in memory at first.
     pub fn bytes(&self) -> u64 {
         let past = self.past.as_ref().map_or(0, WriteBatch::size_in_bytes);
         (self.batch.size_in_bytes() + past) as u64
@@ -113,6 +127,11 @@ impl<'a> Batch<'a> {
 
     /// Writes the batch: its halves at the same time where it has two.
     pub fn write(self) -> Result<(), StateError> {
+        // A thread of rayon's pool that waits takes up other work, which may want the nodes that
+        // are locked meanwhile.
+        if !self.nodes.is_empty() {
+            return self.write_apart();
+        }
         self.write_by(|latest, past| rayon::join(latest, past))
     }
 
@@ -139,18 +158,20 @@ impl<'a> Batch<'a> {
         self,
         both: impl FnOnce(HalfBatch<'_>, HalfBatch<'_>) -> (Result<(), StateError>, Result<(), StateError>),
     ) -> Result<(), StateError> {
-        let Self { db, batch, past, .. } = self;
-        let Some(past) = past else { return db.write(batch) };
-        let meeting = AtomicUsize::new(0);
-        let put = |half| {
-            rendezvous(&meeting);
-            db.write(half)
-        };
-        let (latest, past) = both(Box::new(|| put(batch)), Box::new(|| put(past)));
-        if latest.is_ok() != past.is_ok() {
-            db.was_halved();
-        }
-        past.and(latest)
+        let Self { db, batch, past, nodes, .. } = self;
+        let Some(past) = past else { return db.write_with(nodes, || db.write(batch)) };
+        db.write_with(nodes, || {
+            let meeting = AtomicUsize::new(0);
+            let put = |half| {
+                rendezvous(&meeting);
+                db.write(half)
+            };
+            let (latest, past) = both(Box::new(|| put(batch)), Box::new(|| put(past)));
+            if latest.is_ok() != past.is_ok() {
+                db.was_halved();
+            }
+            past.and(latest)
+        })
     }
 }
 

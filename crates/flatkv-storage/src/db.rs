@@ -7,6 +7,7 @@ use crate::{
     error::{corrupt, rocks},
     gate::Gate,
     manifest,
+    nodes::{GATHERED_BYTES_MAX, GatheredNodes, NodeRow},
     rows::history_prefix,
 };
 use hearth_metrics::DataDb;
@@ -196,6 +197,9 @@ pub struct Db {
     in_memory: ReadOptions,
     /// Whether one half of a batch was written and the other one failed: see [`Db::readable`].
     halved: AtomicBool,
+    /// Nodes that are not in RocksDB yet, where the store is never synced. Locked while a batch
+    /// with nodes is written, so that a reader finds the nodes of the head.
+    nodes: Option<Mutex<GatheredNodes>>,
     /// Closed while the batch of the head is being written.
     pub gate: Arc<Gate>,
 }
@@ -259,7 +263,8 @@ impl Db {
         in_memory.set_read_tier(ReadTier::BlockCache);
         let halved = AtomicBool::new(false);
         let (budgeted, gate) = (Budgeted { cache, shares }, Arc::default());
-        Ok(Self { rocks, budgeted, write, in_memory, halved, gate })
+        let nodes = (options.fsync == Fsync::Never && !read_only).then(Mutex::default);
+        Ok(Self { rocks, budgeted, write, in_memory, halved, nodes, gate })
     }
 
     /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the
@@ -279,6 +284,14 @@ impl Db {
     /// them looks at their heights; the trie and the index are as of the last batch, and are
     /// refused once half of one was written.
     fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
+        if family == Family::Trie {
+            self.write_nodes()?;
+        }
+        self.readable_as_is(family)
+    }
+
+    /// As [`Db::readable`], without the nodes that RocksDB does not have yet.
+    fn readable_as_is(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
         self.gate.pass()?;
         if matches!(family, Family::Trie | Family::Index) && self.halved.load(Ordering::Acquire) {
             let what = "a commit failed half way, so that index and trie are not those of the head; start the node again";
@@ -296,6 +309,59 @@ impl Db {
     pub fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         count_call();
         self.rocks.get_pinned_cf(&self.readable(family)?, key).map_err(rocks)
+    }
+
+    /// The RLP of the node at a key of the trie family.
+    pub fn node(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
+        let gathered = self.nodes.as_ref().and_then(|nodes| nodes.lock().get(key).cloned());
+        if let Some(node) = gathered {
+            return Ok(node);
+        }
+        count_call();
+        let row = self.rocks.get_pinned_cf(&self.readable_as_is(Family::Trie)?, key).map_err(rocks)?;
+        Ok(row.map(|row| row.to_vec()))
+    }
+
+    /// Whether nodes of the trie gather in memory.
+    pub fn gathers_nodes(&self) -> bool {
+        self.nodes.is_some()
+    }
+
+    /// Brings the nodes that gathered in memory into RocksDB.
+    pub fn write_nodes(&self) -> Result<(), StateError> {
+        self.nodes.as_ref().map_or(Ok(()), |nodes| self.write_gathered(&mut nodes.lock()))
+    }
+
+    fn write_gathered(&self, nodes: &mut GatheredNodes) -> Result<(), StateError> {
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let (family, mut batch) = (self.family(Family::Trie)?, WriteBatch::default());
+        for (key, node) in nodes.rows() {
+            match node {
+                Some(rlp) => batch.put_cf(&family, key, rlp),
+                None => batch.delete_cf(&family, key),
+            }
+        }
+        self.write(batch)?;
+        nodes.clear();
+        Ok(())
+    }
+
+    /// Runs the write of a batch, with which `nodes` become those of the trie.
+    pub(crate) fn write_with(
+        &self,
+        nodes: Vec<NodeRow>,
+        write: impl FnOnce() -> Result<(), StateError>,
+    ) -> Result<(), StateError> {
+        let Some(gathered) = self.nodes.as_ref().filter(|_| !nodes.is_empty()) else { return write() };
+        let mut gathered = gathered.lock();
+        write()?;
+        nodes.into_iter().for_each(|node| gathered.put(node));
+        match gathered.bytes() > GATHERED_BYTES_MAX {
+            true => self.write_gathered(&mut gathered),
+            false => Ok(()),
+        }
     }
 
     /// About how many bytes on disk the rows of a family in `from..to` take.
@@ -324,6 +390,31 @@ impl Db {
         count_call();
         let found = self.rocks.batched_multi_get_cf(&self.readable(family)?, keys, false);
         found.into_iter().map(|row| row.map_err(rocks)).collect()
+    }
+
+    /// The values of rows of a family, in the order of their keys, which ascend. The row that is
+    /// found behind a missing one says that all keys up to it are missing: new keys that follow
+    /// each other cost one look-up together.
+    pub fn get_ascending(&self, family: Family, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, StateError> {
+        debug_assert!(keys.is_sorted());
+        let Some(last) = keys.last() else { return Ok(Vec::new()) };
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        // The key right behind the last one: rows that were deleted behind it are not passed.
+        options.set_iterate_upper_bound([*last, &[0]].concat());
+        let mut rows = self.rocks.raw_iterator_cf_opt(&self.readable(family)?, options);
+        let mut is_placed = false;
+        let mut values = Vec::with_capacity(keys.len());
+        for key in keys {
+            if !is_placed || rows.key().is_some_and(|at| at < *key) {
+                count_call();
+                rows.seek(key);
+                is_placed = true;
+            }
+            values.push(rows.item().filter(|(at, _)| at == key).map(|(_, value)| value.to_vec()));
+        }
+        rows.status().map_err(rocks)?;
+        Ok(values)
     }
 
     /// Rows of a family with keys in `from..to`, as of this moment, in ascending or descending
@@ -381,6 +472,11 @@ impl Db {
     /// All rows as of this moment.
     pub fn pin(&self) -> Result<Pinned<'_>, StateError> {
         self.gate.pass()?;
+        // As of one moment too: no batch with nodes is written meanwhile.
+        let mut nodes = self.nodes.as_ref().map(Mutex::lock);
+        if let Some(nodes) = &mut nodes {
+            self.write_gathered(nodes)?;
+        }
         Ok(Pinned { db: self, snapshot: self.rocks.snapshot() })
     }
 

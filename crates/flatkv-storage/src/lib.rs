@@ -3,6 +3,7 @@
 //!
 //! - [`db`]: RocksDB, its families, batches ([`batch`]), the gate in front of reads ([`gate`]) and
 //!   its MANIFEST ([`manifest`]).
+//! - [`nodes`]: nodes of the trie that a store without a home has in memory.
 //! - [`rows`]: keys and values of all families, made of the parts in [`codec`]; what a database
 //!   says about itself ([`stored`]); the lattice vectors over rows ([`commitment`]).
 //! - [`wal`]: records, segments, scanning and salvage of the log.
@@ -26,6 +27,7 @@ pub mod internals;
 pub mod lthash;
 pub mod manifest;
 pub mod measure;
+pub mod nodes;
 pub mod rows;
 mod settings;
 pub mod stored;

@@ -132,7 +132,7 @@ impl Core {
             true => (commitment(), encoding()),
             false => rayon::join(commitment, encoding),
         };
-        let done = done?;
+        let mut done = done?;
         let Encoded { mut batch, mut rows, changes } = encoded?;
         let head = Head { height, hash, commitment: done.commitment };
         let index = self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
@@ -140,7 +140,7 @@ impl Core {
         let oldest = self.oldest_at(height, first);
         let block = Block { head: &head, rows: block_rows, index: &index, first, oldest };
         put_end(&mut batch, &block, &changes, &mut rows);
-        put_trie(&mut batch, done.trie.as_ref());
+        put_trie(&mut batch, done.trie.as_mut());
         put_lattice(&mut batch, done.lattice.as_ref(), before.filter(|_| !first), &mut rows);
         let body = commit_body(&changes, block_rows, &index);
         if let Some(applying) = applying {
@@ -571,11 +571,10 @@ pub(crate) fn set_legacy(batch: &mut Batch<'_>, key: &[u8], stamp: Height, value
     batch.set(Family::Legacy, key, row.as_deref());
 }
 
-/// Puts the changed trie nodes.
-pub(crate) fn put_trie(batch: &mut Batch<'_>, update: Option<&TrieUpdate>) {
-    for (key, node) in update.iter().flat_map(|update| update.nodes()) {
-        batch.set(Family::Trie, key, node.as_deref());
-    }
+/// Puts the changed trie nodes, which it takes out of the update.
+pub(crate) fn put_trie(batch: &mut Batch<'_>, update: Option<&mut TrieUpdate>) {
+    let nodes = update.map(TrieUpdate::take_nodes).unwrap_or_default();
+    nodes.into_iter().for_each(|node| batch.put_node(node));
 }
 
 /// Puts the lattice vectors that are not those of `before`.

@@ -23,7 +23,7 @@ use hearth_flatkv_storage::{
 };
 use hearth_primitives::StateError;
 use hearth_trie::TrieUpdate;
-use std::{collections::HashSet, mem::take, sync::atomic::Ordering::SeqCst};
+use std::{mem::take, sync::atomic::Ordering::SeqCst};
 
 /// What the blocks of a run put into log and store.
 struct EncodedRun<'a> {
@@ -62,7 +62,7 @@ impl Core {
         self.check_space()?;
         let applying = self.metrics.apply_changesets.timer();
         let mut encoded = self.encode_run(run)?;
-        put_trie(&mut encoded.batch, trie.as_ref());
+        put_trie(&mut encoded.batch, trie.as_mut());
         applying.succeed();
         let EncodedRun { batch, rows, payloads, mut records } = encoded;
         self.check_records(writer, &records, false)?;
@@ -87,7 +87,6 @@ impl Core {
 
     /// Refuses what cannot be committed in one step.
     fn check_run(&self, run: &[Commit<'_>], trie: Option<&TrieUpdate>) -> Result<(), FlatKvError> {
-        let refused = |why: &str| Err(StateError::Store(format!("commit of several blocks: {why}")).into());
         if !self.staged.read().is_empty() {
             return refused("changes are applied and not committed");
         }
@@ -107,11 +106,6 @@ impl Core {
             check_order(commit.changes)?;
             let commitment = commit.state_root.unwrap_or_default();
             head = Head { height: commit.height, hash: commit.hash, commitment };
-        }
-        let mut keys = HashSet::new();
-        let mut index = run.iter().flat_map(|commit| &commit.index);
-        if !index.all(|write| keys.insert(&write.key)) {
-            return refused("two of them write the same row of the index");
         }
         match (self.kind, trie) {
             (CommitmentKind::None, None) => Ok(()),
@@ -162,17 +156,33 @@ impl Core {
         Ok(EncodedRun { batch, rows, payloads, records })
     }
 
-    /// The index rows of each block in ascending order of key, with what they hold now: one batch
-    /// of reads, for no two blocks write the same row. Takes the rows out of the commits.
-    fn old_indexes(&self, run: &mut [Commit<'_>]) -> Result<Vec<Vec<RowChange>>, StateError> {
+    /// The index rows of each block in ascending order of key, with what they hold now. Takes the
+    /// rows out of the commits. Refuses a row that two blocks write.
+    fn old_indexes(&self, run: &mut [Commit<'_>]) -> Result<Vec<Vec<RowChange>>, FlatKvError> {
         run.iter_mut().for_each(|commit| commit.index.sort_unstable_by(|a, b| a.key.cmp(&b.key)));
-        let keys = run.iter().flat_map(|commit| &commit.index).map(|write| &write.key);
-        let mut old = self.db.get_many(Family::Index, keys)?.into_iter();
-        let indexes = run.iter_mut().map(|commit| {
-            let writes = take(&mut commit.index).into_iter();
-            let changes = writes.zip(old.by_ref());
-            changes.map(|(write, old)| RowChange { write, old: old.map(|row| row.to_vec()) }).collect()
-        });
-        Ok(indexes.collect())
+        let mut places: Vec<(&[u8], usize)> = (0..)
+            .zip(&*run)
+            .flat_map(|(block, commit)| commit.index.iter().map(move |write| (write.key.as_slice(), block)))
+            .collect();
+        // Mostly in order already, for which a stable sort is quick.
+        places.sort();
+        if !places.is_sorted_by(|(a, _), (b, _)| a < b) {
+            return refused("two of them write the same row of the index");
+        }
+        let keys: Vec<_> = places.iter().map(|(key, _)| *key).collect();
+        let blocks: Vec<_> = places.iter().map(|(_, block)| *block).collect();
+        let old = self.db.get_ascending(Family::Index, &keys)?;
+        let mut writes: Vec<_> = run.iter_mut().map(|commit| take(&mut commit.index).into_iter()).collect();
+        let mut changes: Vec<_> = writes.iter().map(|writes| Vec::with_capacity(writes.len())).collect();
+        // Over all blocks the keys ascend, so they do within each.
+        for (block, old) in blocks.into_iter().zip(old) {
+            changes[block].extend(writes[block].next().map(|write| RowChange { write, old }));
+        }
+        Ok(changes)
     }
+}
+
+/// Refuses a run.
+fn refused<T>(why: &str) -> Result<T, FlatKvError> {
+    Err(StateError::Store(format!("commit of several blocks: {why}")).into())
 }

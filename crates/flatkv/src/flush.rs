@@ -52,13 +52,20 @@ impl Core {
             self.look(writer, due)?;
         }
         if due {
-            self.start_flush(writer, false)?;
+            self.flush_written(writer, false)?;
         }
         Ok(())
     }
 
     /// Syncs everything and starts a flush; waits for it if `wait` is set.
     pub(crate) fn start_flush(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
+        self.db.write_nodes()?;
+        self.flush_written(writer, wait)
+    }
+
+    /// As [`Self::start_flush`], without the nodes that a store which goes with its process has in
+    /// memory.
+    fn flush_written(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
         if !has(InjectedBug::FlushBeforeSync) {
             self.sync(writer)?;
         }

@@ -440,7 +440,7 @@ impl<'m> Replay<'m> {
         let (committed, encoded) =
             rayon::join(|| commit_to(&blocks, lattice.as_mut(), trie), || self.encode(&blocks));
         let (mut update, ReplayRows { mut batch, mut rows, oldest }) = (committed?, encoded?);
-        put_trie(&mut batch, update.as_ref());
+        put_trie(&mut batch, update.as_mut());
         put_lattice(&mut batch, lattice.as_ref(), None, &mut rows);
         let computed = match self.kind {
             CommitmentKind::Mpt => update.as_ref().map(|update| update.root()),

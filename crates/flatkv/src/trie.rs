@@ -96,9 +96,9 @@ struct StoredNodes(Arc<Db>);
 impl NodeSource for StoredNodes {
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
         let key = node_key(owner, path);
-        match self.0.get(Family::Trie, &key)? {
+        match self.0.node(&key)? {
             // A node is named by its hash: a damaged or newer one is the same as a missing one.
-            Some(rlp) if keccak256(&*rlp) == *hash => Ok(rlp.to_vec()),
+            Some(rlp) if keccak256(&rlp) == *hash => Ok(rlp),
             _ => Err(StateError::MissingNode { hash: *hash }),
         }
     }

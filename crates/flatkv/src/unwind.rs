@@ -180,7 +180,7 @@ pub(crate) fn undo<'a>(
         true => (undo_trie(), put()),
         false => rayon::join(undo_trie, put),
     };
-    let update = update?;
+    let mut update = update?;
     put?;
 
     let target = block_changes(db, to)?;
@@ -195,7 +195,7 @@ pub(crate) fn undo<'a>(
     {
         return Err(FlatKvError::BadCommitment { height: to, recorded: head.commitment, computed });
     }
-    put_trie(&mut batch, update.as_ref());
+    put_trie(&mut batch, update.as_mut());
     put_lattice(&mut batch, lattice.as_ref(), None, &mut BatchRows::default());
     batch.put(Family::Metadata, meta::HEAD, &head_value(&head));
     Ok(Undone { batch, head, lattice, trie: update })

@@ -41,6 +41,11 @@ impl TrieUpdate {
         &self.nodes
     }
 
+    /// Takes the nodes to write and to delete.
+    pub fn take_nodes(&mut self) -> Vec<NodeWrite> {
+        std::mem::take(&mut self.nodes)
+    }
+
     /// Takes the trie in memory, so that the next changes on [`Self::root`] need not load its nodes
     /// again.
     pub fn take_trie(&mut self) -> Option<Box<StateTrie<'static>>> {

@@ -72,7 +72,12 @@ impl Core {
     fn make_snapshot(&self) -> Result<Snapshot, FlatKvError> {
         let (disk, dir) = (&**self.snapshots.disk(), self.snapshots_dir());
         let (making, began) = (folder::begin(disk, &dir)?, Instant::now());
-        self.db.checkpoint(&making.join(DATABASE))?;
+        {
+            // Where nodes of the trie are in memory, no commit may come between them and the copy.
+            let mut writer = self.db.gathers_nodes().then(|| self.lock_writer());
+            writer.as_mut().map_or(Ok(()), |writer| self.start_flush(writer, true))?;
+            self.db.checkpoint(&making.join(DATABASE))?;
+        }
         // The description is taken from what is in the copy, which proves that it opens.
         let snapshot = describe(&making, &self.snapshots.options)?;
         self.log_snapshot(Level::Debug, "a snapshot was taken, and is made durable", &snapshot, began);

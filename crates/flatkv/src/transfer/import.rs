@@ -249,7 +249,7 @@ impl<'a> Import<'a> {
                 let mut trie = core.kept.session(&db, self.root);
                 trie.apply(&changes)?;
                 let mut update = trie.into_update()?;
-                put_trie(&mut batch, Some(&update));
+                put_trie(&mut batch, Some(&mut update));
                 self.root = update.root();
                 core.kept.keep(&mut update);
             }

@@ -3,7 +3,7 @@
 use crate::model::{ACCOUNTS, BASE, Block, Home, Random, SLOTS, address, slot};
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount, proof::verify_proof};
-use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError};
+use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, Fsync};
 use hearth_primitives::{Account, RootTracker, StateError};
 use hearth_trie::StateTrie;
 use std::{
@@ -16,6 +16,15 @@ use std::{
 
 /// Blocks of a chain whose every height is proved.
 const BLOCKS: u64 = 60;
+
+/// With the second one, nodes of the trie are in memory at first.
+const STORES: [Fsync; 2] = [Fsync::None, Fsync::Never];
+
+fn open(home: &Home, fsync: Fsync) -> Arc<FlatKv> {
+    let mut options = home.options();
+    options.fsync = fsync;
+    FlatKv::open(options, home.tables.clone()).unwrap()
+}
 
 /// Checks what is proved of each account and slot after a block, those that are not there included.
 fn check(kv: &Arc<FlatKv>, block: &Block) {
@@ -68,9 +77,9 @@ fn chain(home: &Home, kv: &Arc<FlatKv>, blocks: u64, seed: u64) -> Vec<Block> {
 
 #[test]
 fn every_retained_height_is_proved() {
-    for seed in 0..3 {
+    for (seed, fsync) in (0..3).flat_map(|seed| STORES.map(|fsync| (seed, fsync))) {
         let home = Home::new(CommitmentKind::Mpt);
-        let kv = home.open().unwrap();
+        let kv = open(&home, fsync);
         let chain = chain(&home, &kv, BLOCKS, seed);
         for block in &chain {
             check(&kv, block);
@@ -111,9 +120,9 @@ fn check_nodes(kv: &Arc<FlatKv>, block: &Block) {
 
 #[test]
 fn nodes_of_earlier_blocks_are_right_in_any_order() {
-    for seed in 0..4 {
+    for (seed, fsync) in (0..4).flat_map(|seed| STORES.map(|fsync| (seed, fsync))) {
         let home = Home::new(CommitmentKind::Mpt);
-        let kv = home.open().unwrap();
+        let kv = open(&home, fsync);
         let mut chain = chain(&home, &kv, BLOCKS, seed);
         let mut random = Random(seed + 50);
         // In the order of a follower that catches up, some beside later ones, some back.
@@ -145,8 +154,12 @@ fn nodes_of_earlier_blocks_are_right_in_any_order() {
 
 #[test]
 fn commits_and_unwinds_do_not_disturb_a_proof() {
+    STORES.into_iter().for_each(prove_beside_commits);
+}
+
+fn prove_beside_commits(fsync: Fsync) {
     let home = Home::new(CommitmentKind::Mpt);
-    let kv = home.open().unwrap();
+    let kv = open(&home, fsync);
     let chain = chain(&home, &kv, 20, 4);
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -171,6 +184,34 @@ fn commits_and_unwinds_do_not_disturb_a_proof() {
         over.store(true, Ordering::SeqCst);
         assert!(prover.join().unwrap() > 0);
     });
+}
+
+#[test]
+fn nodes_in_memory_are_on_disk_after_a_close() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = open(&home, Fsync::Never);
+    let chain = chain(&home, &kv, BLOCKS, 21);
+    kv.unwind(chain[30].height).unwrap();
+    kv.close().unwrap();
+    drop(kv);
+    let kv = open(&home, Fsync::None);
+    assert_eq!(kv.verify(&mut |_| true).unwrap().findings.len(), 0);
+    chain[..31].iter().for_each(|block| check(&kv, block));
+    chain[31..].iter().for_each(|block| block.commit(&kv, &home.tables, false).unwrap());
+    check(&kv, &chain[BLOCKS as usize - 1]);
+}
+
+#[test]
+fn a_snapshot_has_the_nodes_that_are_in_memory() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = open(&home, Fsync::Never);
+    let chain = chain(&home, &kv, 20, 22);
+    let snapshot = kv.snapshot().unwrap();
+    let top = &chain[19];
+    assert_eq!(snapshot.height, top.height);
+    top.next(5).commit(&kv, &home.tables, false).unwrap();
+    let kept = FlatKv::open_snapshot(home.options(), None).unwrap();
+    check(&kept, top);
 }
 
 #[test]
