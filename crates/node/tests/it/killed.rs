@@ -23,18 +23,18 @@ pub fn temp_dir() -> tempfile::TempDir {
 /// memory is not in the copy. Files that never change are linked.
 pub fn copy(from: &Path, to: &Path, parts: &[&str]) {
     for part in parts {
-        copy_dir(&from.join(part), &to.join(part));
+        copy_dir(&from.join(part), &to.join(part)).expect("a folder");
     }
 }
 
-/// RocksDB and the tables make and remove files in the background: a copy during which the names or
-/// the sizes changed is made again.
-fn copy_dir(from: &Path, to: &Path) {
+/// RocksDB and the tables make and remove files and folders in the background: a copy during which
+/// the names or the sizes changed is made again.
+fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
     loop {
-        let before = listing(from).expect("a folder");
+        let before = listing(from)?;
         let copied = copy_listed(&before, to);
         if copied.is_ok() && listing(from).is_ok_and(|after| after == before) {
-            return;
+            return Ok(());
         }
         fs::remove_dir_all(to).expect("removes");
     }
@@ -58,7 +58,7 @@ fn copy_listed(files: &Listing, to: &Path) -> io::Result<()> {
     for (name, (path, size)) in files {
         let target = to.join(name);
         if size.is_none() {
-            copy_dir(path, &target);
+            copy_dir(path, &target)?;
         } else if is_immutable(name) {
             fs::hard_link(path, target)?;
         } else {
