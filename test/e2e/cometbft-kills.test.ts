@@ -37,6 +37,9 @@ const PAUSE_MS_MAX = 4000
 /** How long the load waits for a receipt before it sends again, in milliseconds. */
 const RECEIPT_MS_MAX = 20_000
 
+/** How much is shown of the log of a validator that was late. */
+const LOG_SHOWN_CHARACTERS = 20_000
+
 const BASE_PORT = basePort('cometbftKills')
 
 const found =
@@ -121,6 +124,7 @@ describe.skipIf('missing' in found)('four validators and a follower', () => {
       node.start()
     }
     const began = Date.now()
+    const logged = node.log.length
     const key = JSON.parse(fs.readFileSync(path.join(node.home, 'cometbft/config/priv_validator_key.json'), 'utf8')) as { address: string }
     let voted = Number.NaN
     let next = (await watcher.height()) + 1
@@ -139,6 +143,8 @@ describe.skipIf('missing' in found)('four validators and a follower', () => {
       },
       50,
     )
+    if (voted - began > VOTES_AGAIN_MS_MAX)
+      console.log(`${node.name} voted after ${voted - began} ms:\n${node.log.slice(logged).slice(0, LOG_SHOWN_CHARACTERS)}`)
     return voted - began
   }
 

@@ -11,8 +11,11 @@ import { type EngineLine, fatalReason, isIdleAfter, parseLine } from './log-line
  */
 const RESTART_MS = [200, 1000, 2000, 4000, 8000, 16_000, 30_000] as const
 
-/** A process that lived so long begins with the first wait again, in milliseconds. */
-const STEADY_MS = 60_000
+/**
+ * A process that lived so long begins with the first wait again, in milliseconds: one that cannot
+ * start ends within a few seconds, and a validator that is killed now and then must vote soon.
+ */
+const STEADY_MS = 10_000
 
 /** Time to end after SIGTERM before SIGKILL, in milliseconds. */
 export const STOP_MS_MAX = 10_000
