@@ -49,7 +49,10 @@ const STATE_ROWS = ['commit:', 'read:', 'lthash:', 'root:', 'reopen', 'depth:']
 /** The store beside bare RocksDB and beside itself; `--only=read:,depth:` names rows. */
 export const stateBench = () => cargoBench('flatkv', FLATKV, ONLY ?? STATE_ROWS)
 
-/** 20,000 commits to a schedule. */
+/**
+ * What the store holds for ten minutes, and 20,000 commits to a schedule; HEARTH_BENCH_LOOP_SECONDS,
+ * _COMMITS and _RATE (pairs a second) have other numbers.
+ */
 export const loopBench = () => cargoBench('flatkv', FLATKV, ['loop:'], 'commits that come at fixed times')
 
 /** What all layers of confinement add to the start of a process of JavaScript tracers, in pairs. */

@@ -39,7 +39,7 @@ const BENCHES = {
   cosmos: cosmosBench,
   dev: devBench,
   engine: engineBench,
-  // Each of them ends within 20 minutes; all four are the tables of the state store.
+  // Each of them ends within 30 minutes; all four are the tables of the state store.
   flatkv: async () => {
     for (const bench of [stateBench, loopBench, rootsBench, homeBench]) await bench()
   },

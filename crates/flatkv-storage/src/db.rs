@@ -552,8 +552,13 @@ impl Db {
     /// Table files on a level of a family.
     pub fn files_at(&self, family: Family, level: usize) -> Result<u64, StateError> {
         let name = properties::num_files_at_level(level);
-        let text = self.rocks.property_value_cf(&self.family(family)?, &name).map_err(rocks)?;
-        Ok(text.and_then(|text| text.parse().ok()).unwrap_or(0))
+        Ok(self.text(family, &name)?.parse().unwrap_or(0))
+    }
+
+    /// A property of a family that RocksDB reports as text; empty without one.
+    pub fn text(&self, family: Family, name: &CStr) -> Result<String, StateError> {
+        let text = self.rocks.property_value_cf(&self.family(family)?, name).map_err(rocks)?;
+        Ok(text.unwrap_or_default())
     }
 }
 

@@ -17,6 +17,8 @@ pub mod batch;
 pub mod budget;
 pub mod codec;
 pub mod commitment;
+#[cfg(feature = "bench")]
+pub mod compacted;
 pub mod db;
 pub mod error;
 pub mod failpoints;

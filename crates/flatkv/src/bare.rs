@@ -11,7 +11,7 @@ use hearth_flatkv_storage::{
 use hearth_primitives::{Changeset, Height};
 
 pub use crate::bench_switches::{leave_out_history, write_whole_batches};
-pub use hearth_flatkv_storage::db::rocksdb_calls;
+pub use hearth_flatkv_storage::{compacted::Compacted, db::rocksdb_calls};
 
 /// RocksDB with the store's families and options.
 pub struct BareDb(Db);
@@ -105,6 +105,21 @@ impl FlatKv {
     /// Leaves the store as a kill would: nothing is flushed when it is dropped.
     pub fn abandon(&self) {
         self.core.writer.lock().closed = true;
+    }
+
+    /// What flushes and compactions wrote since the store was opened: all of them, and those of
+    /// history.
+    pub fn compacted(&self) -> Result<(Compacted, Compacted), FlatKvError> {
+        let of = |family| self.core.db.compacted(family);
+        let all = Family::ALL
+            .into_iter()
+            .try_fold(Compacted::default(), |sum, family| of(family).map(|compacted| sum + compacted))?;
+        Ok((all, of(Family::History)?))
+    }
+
+    /// Bytes that compactions have to rewrite, and the most flushed files that wait for one.
+    pub fn behind(&self) -> Result<(u64, u64), FlatKvError> {
+        Ok(self.core.db.behind()?)
     }
 
     /// Flushes all memtables and waits for the compactions.

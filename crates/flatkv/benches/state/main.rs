@@ -38,8 +38,8 @@ fn main() -> Fallible<()> {
     commits::rows(&bench, &mut stores)?;
     reads::rows(&bench, &mut stores)?;
     roots::rows(&bench, &mut stores)?;
-    paced::rows(&bench, &mut stores)?;
     drop(stores);
+    paced::rows(&bench)?;
     reopen::rows(&bench)?;
     history::rows(&bench)?;
     bench.close()
