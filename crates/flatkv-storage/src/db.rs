@@ -285,6 +285,8 @@ impl Db {
     /// refused once half of one was written.
     fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
         if family == Family::Trie {
+            // A batch on its way brings nodes too.
+            self.gate.pass()?;
             self.write_nodes()?;
         }
         self.readable_as_is(family)
@@ -313,6 +315,7 @@ impl Db {
 
     /// The RLP of the node at a key of the trie family.
     pub fn node(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
+        self.gate.pass()?;
         let gathered = self.nodes.as_ref().and_then(|nodes| nodes.lock().get(key).cloned());
         if let Some(node) = gathered {
             return Ok(node);
