@@ -50,8 +50,8 @@ const STATE_ROWS = ['commit:', 'read:', 'lthash:', 'root:', 'reopen', 'depth:']
 export const stateBench = () => cargoBench('flatkv', FLATKV, ONLY ?? STATE_ROWS)
 
 /**
- * What the store holds for ten minutes, and 20,000 commits to a schedule; HEARTH_BENCH_LOOP_SECONDS,
- * _COMMITS and _RATE (pairs a second) have other numbers.
+ * What the store holds for ten minutes, and 20,000 commits to a schedule;
+ * HEARTH_BENCH_LOOP_SECONDS, _COMMITS and _RATE (pairs a second) have other numbers.
  */
 export const loopBench = () => cargoBench('flatkv', FLATKV, ['loop:'], 'commits that come at fixed times')
 
