@@ -1,6 +1,6 @@
 //! Code lies under its hash.
 
-use super::{Finding, Reporter, fixed};
+use super::report::{Finding, Reporter, fixed};
 use crate::FlatKvError;
 use alloy_primitives::{B256, keccak256};
 use hearth_flatkv_storage::db::{Db, Family};

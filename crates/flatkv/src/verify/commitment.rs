@@ -1,6 +1,9 @@
 //! The head's commitment from its latest rows.
 
-use super::{Finding, Reporter, root::state_root};
+use super::{
+    report::{Finding, Reporter},
+    root::state_root,
+};
 use crate::{CommitmentKind, FlatKvError};
 use alloy_primitives::B256;
 use hearth_flatkv_storage::{

@@ -1,6 +1,6 @@
 //! Latest rows against history: both are read in the order of their keys and compared pair by pair.
 
-use super::{Finding, Reporter, fixed};
+use super::report::{Finding, Reporter, fixed};
 use crate::FlatKvError;
 use alloy_primitives::{Address, Bytes};
 use hearth_flatkv_storage::{

@@ -15,20 +15,15 @@ mod joined;
 mod report;
 mod root;
 
-pub use report::{Counts, Finding, VerifyProgress, VerifyReport};
+pub use report::{Counts, Finding, ProgressFn, VerifyProgress, VerifyReport};
 
 use crate::{CommitmentKind, FlatKv, FlatKvError, Head, trie::check_nodes};
 use hearth_flatkv_storage::{
     db::{Db, Family},
-    error::corrupt,
     rows::read_changes,
     wal::{LogFault, Wal},
 };
-use hearth_primitives::StateError;
 use report::Reporter;
-
-/// Progress between two steps; `false` stops the work.
-pub type ProgressFn<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
 
 impl FlatKv {
     /// Verifies the store at its head. Commits wait meanwhile: for use on a home that no node has
@@ -143,9 +138,4 @@ fn trie(db: &std::sync::Arc<Db>) -> impl FnOnce(&mut Reporter<'_>) -> Result<(),
         }
         Ok(())
     }
-}
-
-/// A key of so many bytes.
-fn fixed<const N: usize>(key: &[u8]) -> Result<&[u8; N], StateError> {
-    key.try_into().map_err(|_| corrupt("state"))
 }

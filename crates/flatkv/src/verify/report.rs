@@ -1,10 +1,18 @@
 //! Progress and report of a verification.
 
-use crate::{CommitmentKind, FlatKvError, Head, verify::ProgressFn};
+use crate::{CommitmentKind, FlatKvError, Head};
 use alloy_primitives::{Address, B256, Bytes, U256};
-use hearth_flatkv_storage::db::Family;
-use hearth_primitives::Height;
+use hearth_flatkv_storage::{db::Family, error::corrupt};
+use hearth_primitives::{Height, StateError};
 use std::{fmt, path::PathBuf};
+
+/// Progress between two steps; `false` stops the work.
+pub type ProgressFn<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
+
+/// A key of so many bytes.
+pub(super) fn fixed<const N: usize>(key: &[u8]) -> Result<&[u8; N], StateError> {
+    key.try_into().map_err(|_| corrupt("state"))
+}
 
 /// Findings that are kept; all are counted.
 const MAX_FINDINGS: usize = 1_000;

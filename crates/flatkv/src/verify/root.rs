@@ -4,7 +4,7 @@
 //! slots. So hashes are sorted in memory, a bounded number at a time: each pass over the rows takes
 //! a range of hashes.
 
-use super::{Finding, Reporter, fixed};
+use super::report::{Finding, Reporter, fixed};
 use crate::FlatKvError;
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_trie::{HashBuilder, Nibbles, TrieAccount};
