@@ -12,7 +12,12 @@ use hearth_flatkv::StateSettings;
 use hearth_ledger::LedgerSettings;
 use hearth_pool::PoolLimits;
 use serde::{Deserialize, Serialize};
-use std::{num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 pub use bake::BakeConfig;
 pub use consensus::ConsensusConfig;
@@ -98,10 +103,12 @@ pub enum TraceSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RpcLimits {
-    /// Most gas a simulated call may use; 0 for no cap.
-    pub gas_cap: u64,
-    /// Longest run of one simulated call, in milliseconds; 0 for no limit.
-    pub call_timeout_ms: u64,
+    /// Most gas a simulated call may use; `None` for no cap.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub gas_cap: Option<NonZeroU64>,
+    /// Longest run of one simulated call, in milliseconds; `None` for no limit.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub call_timeout_ms: Option<NonZeroU64>,
     /// Most logs in one answer of `eth_getLogs`.
     pub logs_max_results: usize,
     /// Most bytes in one answer of `eth_getLogs`.
@@ -112,8 +119,9 @@ pub struct RpcLimits {
     /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as by go-ethereum
     /// (eth/gasprice/feehistory.go: FeeHistory).
     pub fee_history_max_blocks: u64,
-    /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
-    pub tx_fee_cap_wei: u128,
+    /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; `None` for no cap.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub tx_fee_cap_wei: Option<NonZeroU128>,
     /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises
     /// it.
     pub trace_timeout_ms: u64,
@@ -154,10 +162,13 @@ pub struct Workers {
     pub read: WorkerConfig,
     /// Long work: calls, gas estimates, log searches, traces, sent transactions.
     pub heavy: WorkerConfig,
-    /// Maximum number of traces that run on these threads at the same time; 0 sets no limit.
-    pub traces: usize,
-    /// Calls and estimates that do; 0 for as many as there are threads.
-    pub simulations: usize,
+    /// Maximum number of traces that run on these threads at the same time; `None` for as many as
+    /// there are threads.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub traces: Option<NonZeroUsize>,
+    /// Calls and estimates that do; `None` for as many as there are threads.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub simulations: Option<NonZeroUsize>,
     /// Longest wait for one of them, in milliseconds.
     pub wait_ms: u64,
     /// Nice value of those threads, 0 to 19: short reads come before them.
@@ -167,10 +178,10 @@ pub struct Workers {
     /// threads.
     #[serde(default)]
     pub low_traces: usize,
-    /// The part of those threads' slots that one client may have, in millionths; 0 and 1,000,000
-    /// set no share.
-    #[serde(default)]
-    pub client_share: u32,
+    /// The part of those threads' slots that one client may have, in millionths; `None` and
+    /// 1,000,000 set no share.
+    #[serde(default, with = "hearth_primitives::zero_is_none")]
+    pub client_share: Option<NonZeroU32>,
     /// Most traces that wait for their readers without a slot; a further one keeps its slot.
     #[serde(default)]
     pub parked_traces: usize,
@@ -205,9 +216,10 @@ pub struct NodeConfig {
     pub pool: PoolLimits,
     /// Thread pools.
     pub workers: Workers,
-    /// Memory that the process may take before caches shrink and long work is refused, in bytes; 0
-    /// for no limit.
-    pub memory_budget_bytes: u64,
+    /// Memory that the process may take before caches shrink and long work is refused, in bytes;
+    /// `None` for no limit.
+    #[serde(with = "hearth_primitives::zero_is_none")]
+    pub memory_budget_bytes: Option<NonZeroU64>,
     /// Whether a consensus client drives this node over the Engine API (`start` only).
     #[serde(default)]
     pub engine: bool,
@@ -279,8 +291,11 @@ mod tests {
     #[test]
     fn a_configuration_reads_whole_or_names_its_field() {
         let config = NodeConfig::from_json(&json().to_string()).expect("whole");
+        assert_eq!(serde_json::to_value(&config).expect("JSON")["memoryBudgetBytes"], 0);
         assert_eq!((config.mode, config.genesis), (Mode::Start, None));
-        assert_eq!(config.rpc.tx_fee_cap_wei, 1_000_000_000_000_000_000);
+        assert_eq!(config.rpc.tx_fee_cap_wei, NonZeroU128::new(1_000_000_000_000_000_000));
+        assert_eq!(config.workers.client_share, NonZeroU32::new(500_000));
+        assert_eq!(config.memory_budget_bytes, None);
         let refusal = |change: fn(&mut serde_json::Value)| {
             let mut json = json();
             change(&mut json);

@@ -13,11 +13,11 @@ use hearth_evm::{CallError, CallLimits, CallOutcome, CallRequest, CallSite, call
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Account, Height, NativeOutcome, StateError, StateReader as _};
 use parking_lot::Mutex;
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, num::NonZeroU64, sync::Arc, time::Duration};
 
 /// Most gas of one read of the staking contract: a hundred validators with long descriptions take
 /// less than half.
-const READ_GAS: u64 = 200_000_000;
+const READ_GAS: Option<NonZeroU64> = NonZeroU64::new(200_000_000);
 /// Longest time of one read of the staking contract.
 const READ_TIME: Duration = Duration::from_secs(5);
 /// Most answers that are kept.
@@ -183,7 +183,8 @@ impl CosmosView<'_> {
             state: &self.state,
             hashes: chain.reader().hashes(),
         };
-        run(site, &CallLimits { gas_cap: READ_GAS, timeout: READ_TIME, cancel: Some(self.home.stopping()) })
+        let cancel = Some(self.home.stopping());
+        run(site, &CallLimits { gas_cap: READ_GAS, timeout: Some(READ_TIME), cancel })
     }
 
     fn run(&self, request: &CallRequest) -> Result<CallOutcome, QueryError> {

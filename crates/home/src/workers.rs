@@ -13,6 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use slots::{JobSlot, Slots};
 use std::{
     cell::RefCell,
+    num::{NonZeroU32, NonZeroUsize},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::JoinHandle,
@@ -47,10 +48,10 @@ const KINDS: usize = 3;
 /// How many jobs of each kind run at the same time, and how long one waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Traces; 0 for as many as there are threads.
-    pub traces: usize,
-    /// Simulations; 0 for as many as there are threads.
-    pub simulations: usize,
+    /// Traces; `None` for as many as there are threads.
+    pub traces: Option<NonZeroUsize>,
+    /// Simulations; `None` for as many as there are threads.
+    pub simulations: Option<NonZeroUsize>,
     /// Longest wait for a thread; `None` forever.
     pub wait: Option<Duration>,
     /// Nice value of the threads; 0: that of who starts them.
@@ -58,9 +59,9 @@ pub struct Limits {
     /// Traces that run in addition, at the lowest priority, while no thread is free for another
     /// trace.
     pub low_traces: usize,
-    /// The part of the slots that one client may have, in millionths; 0 and 1,000,000 set no share.
-    /// Every client may have one.
-    pub client_share: u32,
+    /// The part of the slots that one client may have, in millionths; `None` and 1,000,000 set no
+    /// share. Every client may have one.
+    pub client_share: Option<NonZeroU32>,
     /// Most jobs that wait for their readers without a slot, and as many of low priority; a further
     /// one keeps its slot.
     pub parked: usize,
@@ -72,7 +73,7 @@ const LOW_NICE: i32 = 19;
 impl Limits {
     /// By kind.
     fn permits(&self) -> [usize; KINDS] {
-        [self.traces, self.simulations, 0].map(|limit| if limit == 0 { usize::MAX } else { limit })
+        [self.traces, self.simulations, None].map(|limit| limit.map_or(usize::MAX, NonZeroUsize::get))
     }
 }
 

@@ -7,6 +7,7 @@ use hearth_traces::Traces;
 use parking_lot::{Condvar, Mutex};
 use std::{
     fs,
+    num::NonZeroU64,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -66,7 +67,6 @@ impl Pressure {
 
 /// What requests look at.
 struct BudgetState {
-    budget: u64,
     used: AtomicU64,
     refuses: AtomicBool,
     metrics: MemoryMetrics,
@@ -76,18 +76,23 @@ struct BudgetState {
 
 /// Watches the memory of the process for one node.
 pub(crate) struct Memory {
+    budget: Option<NonZeroU64>,
     shared: Arc<BudgetState>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Memory {
-    /// Begins to watch; a budget of 0 watches nothing.
+    /// Begins to watch; without a budget nothing is watched.
     ///
     /// # Errors
     /// [`NodeError::Internal`] where the thread cannot be started.
-    pub fn watch(traces: &Arc<Traces>, budget: u64, registry: &Registry) -> Result<Self, NodeError> {
+    pub fn watch(
+        traces: &Arc<Traces>,
+        budget: Option<NonZeroU64>,
+        registry: &Registry,
+    ) -> Result<Self, NodeError> {
         let metrics = MemoryMetrics::new(registry);
-        metrics.budget.set_unsigned(budget);
+        metrics.budget.set_unsigned(budget.map_or(0, NonZeroU64::get));
         metrics.cache_percent.set_unsigned(100);
         let (kept, of_scrape) = (metrics.kept.clone(), Arc::downgrade(traces));
         registry.collect_with(move || {
@@ -96,34 +101,31 @@ impl Memory {
             traces.is_some()
         });
         let shared = Arc::new(BudgetState {
-            budget,
             used: AtomicU64::new(0),
             refuses: AtomicBool::new(false),
             metrics,
             stopped: Mutex::new(false),
             stop: Condvar::new(),
         });
-        let thread = if budget == 0 {
-            None
-        } else {
+        let start = |budget: NonZeroU64| {
             let (of_thread, traces, log) = (shared.clone(), Arc::downgrade(traces), registry.log().clone());
             let builder = std::thread::Builder::new().name("hearth-memory".to_owned());
-            let started = builder.spawn(move || run(&of_thread, &traces, &log));
+            let started = builder.spawn(move || run(&of_thread, budget.get(), &traces, &log));
             let failed = |e| NodeError::Internal { message: format!("cannot start a thread: {e}") };
-            Some(started.map_err(failed)?)
+            started.map_err(failed)
         };
-        Ok(Self { shared, thread: Mutex::new(thread) })
+        let thread = Mutex::new(budget.map(start).transpose()?);
+        Ok(Self { budget, shared, thread })
     }
 
     /// # Errors
     /// [`NodeError::ShortOfMemory`] where long requests are refused.
     pub fn admit(&self) -> Result<(), NodeError> {
-        if !self.shared.refuses.load(Ordering::Relaxed) {
-            return Ok(());
-        }
+        let refusing = self.budget.filter(|_| self.shared.refuses.load(Ordering::Relaxed));
+        let Some(budget) = refusing else { return Ok(()) };
         self.shared.metrics.refusals.add(1);
-        let (used, budget) = (self.shared.used.load(Ordering::Relaxed), self.shared.budget);
-        Err(NodeError::ShortOfMemory { used, budget })
+        let used = self.shared.used.load(Ordering::Relaxed);
+        Err(NodeError::ShortOfMemory { used, budget: budget.get() })
     }
 
     /// Ends the watch. A second call does nothing.
@@ -136,11 +138,11 @@ impl Memory {
     }
 }
 
-fn run(shared: &BudgetState, traces: &Weak<Traces>, log: &Log) {
+fn run(shared: &BudgetState, budget: u64, traces: &Weak<Traces>, log: &Log) {
     let mut pressure = Pressure::NONE;
     while let Some(traces) = traces.upgrade() {
         if let Some(used) = resident() {
-            let next = pressure.after(used, shared.budget);
+            let next = pressure.after(used, budget);
             shared.used.store(used, Ordering::Relaxed);
             shared.refuses.store(next.refuses, Ordering::Relaxed);
             shared.metrics.used.set_unsigned(used);
@@ -148,7 +150,7 @@ fn run(shared: &BudgetState, traces: &Weak<Traces>, log: &Log) {
                 traces.set_cache_fraction(next.share as usize, WHOLE as usize);
                 shared.metrics.cache_percent.set_unsigned(u64::from(next.share * 100 / WHOLE));
             }
-            log_pressure(log, pressure, next, used, shared.budget);
+            log_pressure(log, pressure, next, used, budget);
             pressure = next;
         }
         drop(traces);

@@ -29,12 +29,13 @@ use revm::{
     },
 };
 use std::{
+    num::NonZeroU64,
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
 /// Gas that a call may use by default.
-pub const DEFAULT_CALL_GAS_CAP: u64 = 50_000_000;
+pub const DEFAULT_CALL_GAS_CAP: Option<NonZeroU64> = NonZeroU64::new(50_000_000);
 /// Gas under which a look at the clock at every call within the run is enough.
 const WATCH_STEPS_ABOVE_GAS: u64 = 100_000_000;
 
@@ -56,23 +57,23 @@ pub struct CallSite<'a> {
 /// What a call may use.
 #[derive(Clone, Copy, Debug)]
 pub struct CallLimits<'w> {
-    /// Most gas; 0 for no limit.
-    pub gas_cap: u64,
-    /// Longest time, without what the call waits for the origin of a fork; zero for no limit.
-    pub timeout: Duration,
+    /// Most gas; `None` for no limit.
+    pub gas_cap: Option<NonZeroU64>,
+    /// Longest time, without what the call waits for the origin of a fork; `None` for no limit.
+    pub timeout: Option<Duration>,
     /// Set from outside to give the call up.
     pub cancel: Option<&'w AtomicBool>,
 }
 
 impl Default for CallLimits<'_> {
     fn default() -> Self {
-        Self { gas_cap: DEFAULT_CALL_GAS_CAP, timeout: Duration::from_secs(5), cancel: None }
+        Self { gas_cap: DEFAULT_CALL_GAS_CAP, timeout: Some(Duration::from_secs(5)), cancel: None }
     }
 }
 
 impl<'w> CallLimits<'w> {
     pub(crate) fn watch(&self) -> RunLimits<'w> {
-        let deadline = (!self.timeout.is_zero()).then(|| Instant::now() + self.timeout);
+        let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         RunLimits { deadline, waited_before: OriginWaits::waited(), cancel: self.cancel }
     }
 }
@@ -173,7 +174,7 @@ impl<'a> Simulation<'a> {
         &self,
         message: &Message,
         watch: RunLimits<'_>,
-        timeout: Duration,
+        timeout: Option<Duration>,
     ) -> Result<CallOutcome, CallError> {
         if message.gas > WATCH_STEPS_ABOVE_GAS {
             return self.run_inspected(message, watch, timeout, NoOpInspector);
@@ -191,7 +192,7 @@ impl<'a> Simulation<'a> {
         &self,
         message: &Message,
         watch: RunLimits<'_>,
-        timeout: Duration,
+        timeout: Option<Duration>,
         inspector: I,
     ) -> Result<CallOutcome, CallError> {
         let mut evm = self.prepared(message)?;
@@ -217,7 +218,7 @@ impl<'a> Simulation<'a> {
         message: &Message,
         result: Result<ExecutionResult, MachineError>,
         watch: RunLimits<'_>,
-        timeout: Duration,
+        timeout: Option<Duration>,
     ) -> Result<CallOutcome, CallError> {
         match result {
             Ok(result) => self.outcome(message, result),

@@ -100,8 +100,8 @@ pub enum CallError {
     #[error("gas required exceeds allowance ({0})")]
     GasAllowance(u64),
     /// It took too long or was given up.
-    #[error("execution aborted (timeout = {}s)", .0.as_secs_f64())]
-    Aborted(Duration),
+    #[error("execution aborted (timeout = {}s)", .0.unwrap_or_default().as_secs_f64())]
+    Aborted(Option<Duration>),
     /// State could not be read.
     #[error(transparent)]
     State(#[from] StateError),

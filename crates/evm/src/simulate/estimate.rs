@@ -11,7 +11,7 @@ use crate::{
     watch::RunLimits,
 };
 use alloy_primitives::{U64, U256};
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 /// Gas of a plain transfer.
 const TRANSFER_GAS: u64 = 21_000;
@@ -24,7 +24,7 @@ struct Search<'s, 'a> {
     simulation: &'s Simulation<'a>,
     message: Message,
     watch: RunLimits<'s>,
-    timeout: Duration,
+    timeout: Option<Duration>,
 }
 
 /// Estimates the gas limit that a message needs.
@@ -52,7 +52,7 @@ fn highest_gas(
     simulation: &Simulation<'_>,
     block_limit: u64,
     message: &Message,
-    gas_cap: u64,
+    gas_cap: Option<NonZeroU64>,
 ) -> Result<u64, CallError> {
     let mut highest = if message.gas >= TRANSFER_GAS { message.gas } else { block_limit };
     if simulation.environment().fork >= Fork::Osaka {
@@ -76,7 +76,7 @@ fn highest_gas(
         }
         highest = highest.min(u64::try_from(available / message.fee_cap).unwrap_or(u64::MAX));
     }
-    Ok(if gas_cap == 0 { highest } else { highest.min(gas_cap) })
+    Ok(gas_cap.map_or(highest, |cap| highest.min(cap.get())))
 }
 
 impl Search<'_, '_> {

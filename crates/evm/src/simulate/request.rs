@@ -6,6 +6,7 @@ use alloy_eips::{eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U64, U256};
 use revm::{context::TxEnv, context_interface::either::Either};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 
 /// Gas of a call where neither the call nor the node names any.
 const UNLIMITED_GAS: u64 = u64::MAX / 2;
@@ -79,11 +80,16 @@ pub struct Message {
 
 impl CallRequest {
     /// Fills in defaults. `base_fee` is that of the block, `None` before London. `gas_cap` is the
-    /// node's limit, 0 for none.
+    /// node's limit, `None` without one.
     ///
     /// # Errors
     /// [`CallError`] if fields contradict each other.
-    pub fn message(&self, base_fee: Option<u64>, chain_id: u64, gas_cap: u64) -> Result<Message, CallError> {
+    pub fn message(
+        &self,
+        base_fee: Option<u64>,
+        chain_id: u64,
+        gas_cap: Option<NonZeroU64>,
+    ) -> Result<Message, CallError> {
         if self.gas_price.is_some()
             && (self.max_fee_per_gas.is_some() || self.max_priority_fee_per_gas.is_some())
         {
@@ -92,9 +98,11 @@ impl CallRequest {
         if let Some(have) = self.chain_id.filter(|have| *have != U256::from(chain_id)) {
             return Err(CallError::ChainId { have, want: chain_id });
         }
-        let uncapped = if gas_cap == 0 { UNLIMITED_GAS } else { gas_cap };
-        let gas = self.gas.map_or(uncapped, |gas| gas.to::<u64>());
-        let gas = if gas_cap == 0 { gas } else { gas.min(gas_cap) };
+        let gas = self.gas.map(|gas| gas.to::<u64>());
+        let gas = match gas_cap.map(NonZeroU64::get) {
+            None => gas.unwrap_or(UNLIMITED_GAS),
+            Some(cap) => gas.map_or(cap, |gas| gas.min(cap)),
+        };
         let (gas_price, fee_cap, tip) = self.prices(base_fee);
         let blob_fee_cap =
             self.max_fee_per_blob_gas.or(self.blob_versioned_hashes.as_ref().map(|_| U256::ZERO));

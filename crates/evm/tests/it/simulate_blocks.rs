@@ -11,14 +11,14 @@ use hearth_evm::{
 };
 use hearth_primitives::{BlockHashes, Changeset, Height, RootTracker, StateError};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, sync::atomic::AtomicBool, time::Duration};
 
 const RICH: Address = address!("0x1000000000000000000000000000000000000001");
 const CONTRACT: Address = address!("0x2000000000000000000000000000000000000002");
 const POOR: Address = address!("0x3000000000000000000000000000000000000003");
 const ETHER: Address = address!("0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
-const GAS_CAP: u64 = 50_000_000;
+const GAS_CAP: Option<NonZeroU64> = NonZeroU64::new(50_000_000);
 
 struct Hashes;
 
@@ -59,7 +59,7 @@ struct Bench {
     spec: ChainSpec,
     header: Header,
     state: MemoryState,
-    gas_cap: u64,
+    gas_cap: Option<NonZeroU64>,
 }
 
 impl Bench {
@@ -146,7 +146,7 @@ fn as_many_blocks_and_calls_as_the_limits_say() {
 fn the_gas_of_all_blocks_is_capped() {
     // An endless loop uses all the gas that it gets.
     let mut bench = Bench::new("0x5b5f56");
-    bench.gas_cap = 100_000;
+    bench.gas_cap = NonZeroU64::new(100_000);
     let first = json!({ "calls": [{ "to": CONTRACT, "gas": "0xea60" }] });
     let request = json!({ "blockStateCalls": [first, { "calls": [{ "to": CONTRACT }] }] });
     let blocks = bench.run(request).expect("builds");
@@ -380,7 +380,7 @@ fn it_ends_in_time_and_when_it_is_given_up() {
     let request = json!({ "blockStateCalls": [
         { "blockOverrides": { "gasLimit": "0xffffffffffffff" }, "calls": [{ "to": CONTRACT }] },
     ]});
-    let limits = CallLimits { gas_cap: 0, timeout: Duration::from_millis(50), cancel: None };
+    let limits = CallLimits { gas_cap: None, timeout: Some(Duration::from_millis(50)), cancel: None };
     let error = bench.with_limits(request.clone(), &limits).expect_err("aborted");
     assert_eq!(error.to_string(), "execution aborted (timeout = 0.05s)");
     let given_up = AtomicBool::new(true);

@@ -219,7 +219,7 @@ fn a_call_ends_in_time() {
     // An endless loop with more gas than any time allows.
     let bench = Bench::new("0x5b5f56");
     let request = CallRequest { to: Some(CONTRACT), ..CallRequest::default() };
-    let limits = CallLimits { gas_cap: 0, timeout: Duration::from_millis(50), cancel: None };
+    let limits = CallLimits { gas_cap: None, timeout: Some(Duration::from_millis(50)), cancel: None };
     let bare = "0x5b600056";
     let endless = Bench::new(bare);
     let error = call(endless.site(), &request, None, None, &limits).expect_err("aborted");

@@ -2,7 +2,7 @@
 //! that are parked.
 
 use super::{KINDS, Kind, Limits};
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, num::NonZeroU32, sync::Arc};
 
 /// Slots that one client may have of all kinds together even if its share is smaller: a trace and a
 /// call of one user run in parallel on any machine.
@@ -49,9 +49,9 @@ impl Slots {
     pub fn new(threads: usize, limits: &Limits) -> Self {
         let permits = limits.permits();
         // Rounded up, but at least one slot stays free for other clients.
-        let share = |of: usize| match limits.client_share {
-            0 | WHOLE.. => usize::MAX,
-            share => {
+        let share = |of: usize| match limits.client_share.map(NonZeroU32::get) {
+            None | Some(WHOLE..) => usize::MAX,
+            Some(share) => {
                 let part = (of as u64 * u64::from(share)).div_ceil(u64::from(WHOLE));
                 usize::try_from(part).unwrap_or(of).min(of.saturating_sub(1)).max(1)
             }
@@ -152,10 +152,12 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroUsize;
 
     #[test]
     fn a_share_is_rounded_up_and_never_the_last_slot() {
         let most = |threads: usize, traces: usize, low_traces: usize, client_share: u32| {
+            let (traces, client_share) = (NonZeroUsize::new(traces), NonZeroU32::new(client_share));
             let limits = Limits { traces, low_traces, client_share, parked: 8, ..Limits::default() };
             let slots = Slots::new(threads, &limits);
             (slots.most, slots.most_running, slots.most_parked)

@@ -1,7 +1,10 @@
 use super::slots::WHOLE;
 use super::*;
 use crate::stream::{ByteStream, CHUNK_BYTES, channel};
-use std::sync::mpsc;
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    sync::mpsc,
+};
 
 fn pool(threads: usize, queue: usize) -> WorkerPool {
     WorkerPool::new("test", WorkerConfig { threads, queue }).expect("threads start")
@@ -99,7 +102,11 @@ fn what_nobody_wants_makes_room_first() {
 
 #[test]
 fn a_kind_has_its_own_threads_at_most_and_the_others_go_on() {
-    let pool = limited(3, 64, Limits { traces: 1, simulations: 1, ..Limits::default() });
+    let pool = limited(
+        3,
+        64,
+        Limits { traces: NonZeroUsize::new(1), simulations: NonZeroUsize::new(1), ..Limits::default() },
+    );
     let trace = hold(&pool, Kind::Trace);
     let simulation = hold(&pool, Kind::Simulation);
     let (told, seen) = mpsc::channel();
@@ -135,7 +142,7 @@ fn what_waits_too_long_is_refused_and_the_rest_runs() {
 
 #[test]
 fn a_panic_leaves_the_thread_alive_and_gives_its_permit_back() {
-    let pool = limited(1, 8, Limits { traces: 1, ..Limits::default() });
+    let pool = limited(1, 8, Limits { traces: NonZeroUsize::new(1), ..Limits::default() });
     pool.submitter()
         .submit_for(order("a", Kind::Trace), |_| std::panic::resume_unwind(Box::new("on purpose")));
     let (told, seen) = mpsc::channel();
@@ -145,7 +152,8 @@ fn a_panic_leaves_the_thread_alive_and_gives_its_permit_back() {
 
 #[test]
 fn close_runs_what_was_queued_and_then_refuses() {
-    let limits = Limits { traces: 1, wait: Some(Duration::from_secs(60)), ..Limits::default() };
+    let limits =
+        Limits { traces: NonZeroUsize::new(1), wait: Some(Duration::from_secs(60)), ..Limits::default() };
     let pool = limited(2, 64, limits);
     let (send, receive) = mpsc::channel();
     for i in 0..50 {
@@ -165,7 +173,11 @@ fn close_runs_what_was_queued_and_then_refuses() {
 
 #[test]
 fn a_client_at_its_share_waits_and_the_others_run() {
-    let limits = Limits { traces: 2, client_share: WHOLE / 2, ..Limits::default() };
+    let limits = Limits {
+        traces: NonZeroUsize::new(2),
+        client_share: NonZeroU32::new(WHOLE / 2),
+        ..Limits::default()
+    };
     let pool = limited(4, 64, limits);
     let release = hold(&pool, Kind::Trace);
     let (told, seen) = mpsc::channel();
@@ -181,7 +193,7 @@ fn a_client_at_its_share_waits_and_the_others_run() {
 
 #[test]
 fn a_client_leaves_a_slot_of_all_kinds_to_the_others() {
-    let pool = limited(3, 64, Limits { client_share: WHOLE / 2, ..Limits::default() });
+    let pool = limited(3, 64, Limits { client_share: NonZeroU32::new(WHOLE / 2), ..Limits::default() });
     let (trace, simulation) = (hold(&pool, Kind::Trace), hold(&pool, Kind::Simulation));
     let (told, seen) = mpsc::channel();
     say(&pool, order("holder", Kind::Other), "third of the holder", &told);
@@ -194,7 +206,7 @@ fn a_client_leaves_a_slot_of_all_kinds_to_the_others() {
 
 #[test]
 fn work_of_nobody_has_no_share() {
-    let pool = limited(2, 64, Limits { client_share: 1, ..Limits::default() });
+    let pool = limited(2, 64, Limits { client_share: NonZeroU32::new(1), ..Limits::default() });
     let (both, met) = (Arc::new(std::sync::Barrier::new(2)), mpsc::channel());
     for _ in 0..2 {
         let (both, met) = (both.clone(), met.0.clone());
@@ -212,7 +224,13 @@ fn work_of_nobody_has_no_share() {
 fn a_second_trace_runs_at_low_priority_without_a_free_slot() {
     // Lower than the priority of a whole test run: only root may raise one.
     const NICE: i32 = 13;
-    let start = || limited(2, 64, Limits { traces: 1, low_traces: 1, nice: NICE, ..Limits::default() });
+    let start = || {
+        limited(
+            2,
+            64,
+            Limits { traces: NonZeroUsize::new(1), low_traces: 1, nice: NICE, ..Limits::default() },
+        )
+    };
     let nice = |pool: &WorkerPool, kind: Kind| {
         let (told, seen) = mpsc::channel();
         pool.submitter().submit_for(order("other", kind), move |go| {
@@ -255,8 +273,13 @@ fn pour(
 #[test]
 fn a_trace_whose_reader_is_slow_holds_no_slot() {
     for limits in [
-        Limits { traces: 1, parked: 1, ..Limits::default() },
-        Limits { traces: 1, parked: 2, client_share: WHOLE / 2, ..Limits::default() },
+        Limits { traces: NonZeroUsize::new(1), parked: 1, ..Limits::default() },
+        Limits {
+            traces: NonZeroUsize::new(1),
+            parked: 2,
+            client_share: NonZeroU32::new(WHOLE / 2),
+            ..Limits::default()
+        },
     ] {
         let registry = hearth_metrics::Registry::new();
         let gauge = hearth_metrics::WorkerMetrics::new(&registry).parked;
@@ -284,7 +307,7 @@ fn a_trace_whose_reader_is_slow_holds_no_slot() {
 
 #[test]
 fn a_slow_reader_holds_no_slot_of_low_priority_either() {
-    let limits = Limits { traces: 1, low_traces: 1, parked: 1, ..Limits::default() };
+    let limits = Limits { traces: NonZeroUsize::new(1), low_traces: 1, parked: 1, ..Limits::default() };
     let pool = limited(2, 8, limits);
     let release = hold(&pool, Kind::Trace);
     let (told, seen) = mpsc::channel();

@@ -132,7 +132,7 @@ fn run(node: &Arc<Node>, code: &str, gas: Option<&str>) -> Result<Value, NodeErr
 
 #[test]
 fn a_call_gets_the_gas_and_the_time_that_are_allowed() {
-    let Some((_home, node)) = with(|config| config.rpc.gas_cap = 100_000) else { return };
+    let Some((_home, node)) = with(|config| config.rpc.gas_cap = NonZeroU64::new(100_000)) else { return };
     // GAS, MSTORE at 0, RETURN 32 bytes: the gas left after the transaction's 21,000 and the
     // instruction itself.
     let left = json!(format!("0x{:064x}", 100_000 - 21_000 - 2));
@@ -140,8 +140,8 @@ fn a_call_gets_the_gas_and_the_time_that_are_allowed() {
         assert_eq!(run(&node, "0x5a60005260206000f3", gas).expect("runs"), left);
     }
     let slow = with(|config| {
-        config.rpc.gas_cap = 1_000_000_000_000_000;
-        config.rpc.call_timeout_ms = 50;
+        config.rpc.gas_cap = NonZeroU64::new(1_000_000_000_000_000);
+        config.rpc.call_timeout_ms = NonZeroU64::new(50);
     });
     let Some((_home, node)) = slow else { return };
     let began = Instant::now();

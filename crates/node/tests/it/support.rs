@@ -9,6 +9,7 @@ use hearth_node::{
 };
 use serde_json::{Value, json};
 use std::{
+    num::NonZeroU128,
     path::{Path, PathBuf},
     sync::Arc,
     sync::atomic::AtomicBool,
@@ -44,7 +45,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
     config.rpc.logs_max_block_range = None;
     config.rpc.struct_log_max_bytes = None;
     config.rpc.max_trace_lookback_blocks = None;
-    config.rpc.tx_fee_cap_wei = 1_000_000_000_000_000_000;
+    config.rpc.tx_fee_cap_wei = NonZeroU128::new(1_000_000_000_000_000_000);
     config.rpc.pool_content_max = 5;
     config.bake.workers = 1;
     config.bake.tracers = vec!["callTracer".to_owned()];
@@ -58,11 +59,11 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
     config.workers = Workers {
         read: WorkerConfig { threads: 2, queue: 64 },
         heavy: WorkerConfig { threads: 2, queue: 64 },
-        traces: 0,
-        simulations: 0,
+        traces: None,
+        simulations: None,
         wait_ms: 60_000,
         heavy_nice: 0,
-        client_share: 0,
+        client_share: None,
         parked_traces: 0,
         ..config.workers
     };

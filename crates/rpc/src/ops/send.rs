@@ -9,6 +9,7 @@ use hearth_evm::recover_pooled;
 use hearth_home::{Home, NodeError, chain_error};
 use hearth_pool::{PoolError, decode_transaction};
 use hearth_primitives::PooledTransaction;
+use std::num::NonZeroU128;
 
 pub(super) fn raw_transaction(home: &Home, bytes: &[u8]) -> Answer {
     let transaction = decode(bytes)?;
@@ -48,8 +49,10 @@ where
 pub(super) fn check_limits(home: &Home, transaction: &PooledTransaction) -> Result<(), PoolError> {
     let limits = &home.config().rpc;
     let fee = U256::from(transaction.max_fee_per_gas()).saturating_mul(U256::from(transaction.gas_limit()));
-    if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
-        return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: limits.tx_fee_cap_wei });
+    if let Some(cap) = limits.tx_fee_cap_wei.map(NonZeroU128::get)
+        && fee > U256::from(cap)
+    {
+        return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: cap });
     }
     if home.config().consensus.is_some() && transaction.is_eip4844() {
         return Err(PoolError::BlobsNotKept);

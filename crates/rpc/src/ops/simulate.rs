@@ -69,6 +69,6 @@ pub(super) fn origin_waits(home: &Home) -> OriginWaits {
 /// What calls of this node may use.
 pub(super) fn call_limits<'a>(home: &Home, stop: &'a Cancel) -> CallLimits<'a> {
     let rpc = &home.config().rpc;
-    let timeout = Duration::from_millis(rpc.call_timeout_ms);
+    let timeout = rpc.call_timeout_ms.map(|timeout| Duration::from_millis(timeout.get()));
     CallLimits { gas_cap: rpc.gas_cap, timeout, cancel: Some(stop.flag()) }
 }

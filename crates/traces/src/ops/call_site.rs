@@ -14,7 +14,10 @@ use hearth_ledger::StoredBlock;
 use hearth_primitives::{Changeset, Failure, StateReader};
 use hearth_tracers::{Cancel, Replay, StateReads, TraceError, TxContext, TxEnd};
 use revm::Inspector;
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    num::NonZeroU64,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// A block and the state that calls begin with.
 pub struct CallSite {
@@ -170,9 +173,9 @@ pub struct CallReplay<'a> {
 
 impl<'a> CallReplay<'a> {
     /// A replay whose call is set by [`Self::set`]. `gas_cap` holds for the sum of all calls, as in
-    /// `eth_simulateV1`; 0 means no cap.
-    pub fn new((session, logs): (CallSession<'a>, u64), gas_cap: u64) -> Self {
-        let gas_left = (gas_cap > 0).then_some(gas_cap);
+    /// `eth_simulateV1`; `None` means no cap.
+    pub fn new((session, logs): (CallSession<'a>, u64), gas_cap: Option<NonZeroU64>) -> Self {
+        let gas_left = gas_cap.map(NonZeroU64::get);
         Self { session, message: Message::default(), gas_left, logs, writes: Changeset::default() }
     }
 
@@ -183,7 +186,9 @@ impl<'a> CallReplay<'a> {
     pub fn set(&mut self, request: &CallRequest) -> Result<(), NodeError> {
         let chain_id = self.session.environment().chain_id;
         let base_fee = self.session.environment().base_fee;
-        let cap = self.gas_left.unwrap_or(0);
+        // Fields that contradict each other are refused first; a call without any gas left needs no
+        // cap, because it is refused right after.
+        let cap = self.gas_left.and_then(NonZeroU64::new);
         let message = request.message(base_fee, chain_id, cap).map_err(NodeError::from)?;
         if self.gas_left == Some(0) {
             let gas = request.gas.map_or(0, |gas| gas.to());
@@ -194,8 +199,8 @@ impl<'a> CallReplay<'a> {
     }
 
     /// Gives the next call the whole cap again.
-    pub fn renew_gas(&mut self, gas_cap: u64) {
-        self.gas_left = (gas_cap > 0).then_some(gas_cap);
+    pub fn renew_gas(&mut self, gas_cap: Option<NonZeroU64>) {
+        self.gas_left = gas_cap.map(NonZeroU64::get);
     }
 
     /// Makes accounts hold something else from now on.

@@ -19,14 +19,14 @@ use crate::{
     watch::{LimitInspector, RunLimits},
 };
 use revm::context_interface::result::ExecutionResult;
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 /// What the calls of all blocks share.
 pub(super) struct Calls<'w> {
     /// Nonces, fees and balances are checked.
     validation: bool,
     watch: RunLimits<'w>,
-    timeout: Duration,
+    timeout: Option<Duration>,
     /// Gas that calls may still use; `None` without a cap.
     gas_left: Option<u64>,
     /// Bytes that results may still take.
@@ -39,7 +39,7 @@ impl<'w> Calls<'w> {
             validation: request.validation,
             watch: limits.watch(),
             timeout: limits.timeout,
-            gas_left: (limits.gas_cap > 0).then_some(limits.gas_cap),
+            gas_left: limits.gas_cap.map(NonZeroU64::get),
             bytes_left: MAX_SIMULATED_BYTES,
         }
     }
@@ -110,7 +110,7 @@ impl<'w> Calls<'w> {
         let environment = executor.environment();
         // If no gas is left, the call is refused below, with the gas that it requested.
         let gas = self.gas_left.filter(|left| *left > 0).map_or(gas, |left| gas.min(left));
-        let mut message = request.message(environment.base_fee, environment.chain_id, 0)?;
+        let mut message = request.message(environment.base_fee, environment.chain_id, None)?;
         (message.gas, message.nonce) = (gas, nonce);
         Ok(message)
     }

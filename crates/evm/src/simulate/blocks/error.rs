@@ -69,8 +69,8 @@ pub enum SimulateError {
     #[error(transparent)]
     Block(BlockError),
     /// It took too long or was given up.
-    #[error("execution aborted (timeout = {}s)", .0.as_secs_f64())]
-    Aborted(Duration),
+    #[error("execution aborted (timeout = {}s)", .0.unwrap_or_default().as_secs_f64())]
+    Aborted(Option<Duration>),
     /// State could not be read.
     #[error(transparent)]
     State(#[from] StateError),

@@ -121,7 +121,7 @@ mod tests {
     use alloy_primitives::{Bytes, hex};
 
     fn unsigned(request: CallRequest, base_fee: Option<u64>) -> Unsigned {
-        let mut message = request.message(base_fee, 1, 0).expect("fields that agree");
+        let mut message = request.message(base_fee, 1, None).expect("fields that agree");
         (message.nonce, message.gas) = (9, 0x5208);
         Unsigned::new(&request, &message, 1, base_fee.is_some())
     }
