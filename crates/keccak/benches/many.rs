@@ -12,7 +12,7 @@ const BRANCH_BYTES: usize = 532;
 fn hashes(c: &mut Criterion) {
     for (name, len) in [("leaf", LEAF_BYTES), ("branch", BRANCH_BYTES)] {
         let mut group = c.benchmark_group(name);
-        for count in [2, 8, 16, 256] {
+        for count in [1, 2, 4, 5, 8, 16, 256] {
             let inputs: Vec<Vec<u8>> = (0..count).map(|n| vec![n as u8; len]).collect();
             group.throughput(Throughput::Elements(count));
             group.bench_with_input(BenchmarkId::new("many", count), &inputs, |b, inputs| {

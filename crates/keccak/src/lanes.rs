@@ -195,6 +195,18 @@ width!(
     chi_256,
     splat_256
 );
+width!(
+    four_of_eight,
+    "avx512f,avx512vl",
+    __m256i,
+    4,
+    _mm256_setzero_si256,
+    _mm256_xor_si256,
+    xor3_256_vl,
+    rol_256_vl,
+    chi_256_vl,
+    splat_256
+);
 
 /// `a ^ b ^ c`.
 #[target_feature(enable = "avx512f")]
@@ -218,6 +230,25 @@ fn rol_512<const LEFT: i32, const RIGHT: i32>(a: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 fn splat_512(word: u64) -> __m512i {
     _mm512_set1_epi64(word.cast_signed())
+}
+
+/// `a ^ b ^ c`.
+#[target_feature(enable = "avx512f,avx512vl")]
+fn xor3_256_vl(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
+    _mm256_ternarylogic_epi64::<0x96>(a, b, c)
+}
+
+/// `a ^ (!b & c)`.
+#[target_feature(enable = "avx512f,avx512vl")]
+fn chi_256_vl(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
+    _mm256_ternarylogic_epi64::<0xd2>(a, b, c)
+}
+
+/// Rotates words left by `LEFT`; `RIGHT` is what is left of 64.
+#[target_feature(enable = "avx512f,avx512vl")]
+fn rol_256_vl<const LEFT: i32, const RIGHT: i32>(a: __m256i) -> __m256i {
+    const { assert!(LEFT + RIGHT == 64) };
+    _mm256_rol_epi64::<LEFT>(a)
 }
 
 /// `a ^ b ^ c`.

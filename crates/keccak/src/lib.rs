@@ -27,7 +27,7 @@ const fn permutations(len: usize) -> usize {
 /// Inputs that go through one call of a vector permutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
-    /// AVX-512.
+    /// AVX-512; the few that are left over go through its vectors of four.
     #[cfg(target_arch = "x86_64")]
     Eight,
     /// AVX2.
@@ -41,7 +41,7 @@ enum Width {
 fn widest() -> Width {
     #[cfg(target_arch = "x86_64")]
     {
-        if std::is_x86_feature_detected!("avx512f") {
+        if has_eight() {
             return Width::Eight;
         }
         if std::is_x86_feature_detected!("avx2") {
@@ -49,6 +49,11 @@ fn widest() -> Width {
         }
     }
     Width::One
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_eight() -> bool {
+    std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512vl")
 }
 
 /// The Keccak-256 hashes of inputs, in their order.
@@ -77,10 +82,16 @@ fn many_with<T: AsRef<[u8]>>(width: Width, inputs: &[T]) -> Vec<B256> {
     hashes
 }
 
-/// Inputs from which on a vector permutation takes less time than the scalar one for each
+/// Inputs from which on a permutation by AVX2 takes less time than the scalar one for each
 /// (`benches/many.rs`).
 #[cfg(target_arch = "x86_64")]
-const USED_LANES_MIN: usize = 3;
+const FOUR_LANES_MIN: usize = 3;
+/// The same for vectors of four with the instructions of AVX-512.
+#[cfg(target_arch = "x86_64")]
+const FOUR_OF_EIGHT_MIN: usize = 2;
+/// Inputs from which on vectors of eight take less time than one or two of four.
+#[cfg(target_arch = "x86_64")]
+const EIGHT_LANES_MIN: usize = 5;
 
 /// Hashes inputs of equal numbers of permutations; returns those that are left over.
 #[cfg(target_arch = "x86_64")]
@@ -92,27 +103,37 @@ fn vectors<'a, 'b>(
 ) -> &'a [u32] {
     fn rounds<'a, 'b, const LANES: usize>(
         same: &'a [u32],
+        lanes_min: usize,
         bytes: &impl Fn(u32) -> &'b [u8],
         hashes: &mut [B256],
         hash: impl Fn(&[&[u8]; LANES]) -> [B256; LANES],
     ) -> &'a [u32] {
-        for some in same.chunks(LANES) {
-            if some.len() < USED_LANES_MIN {
-                return some;
-            }
+        let mut left = same;
+        while left.len() >= lanes_min {
+            let (some, behind) = left.split_at(left.len().min(LANES));
             // Lanes without an input repeat the first one.
             let lanes = std::array::from_fn(|lane| bytes(*some.get(lane).unwrap_or(&some[0])));
             for (at, hash) in some.iter().zip(hash(&lanes)) {
                 hashes[*at as usize] = hash;
             }
+            left = behind;
         }
-        &[]
+        left
     }
     match width {
-        // SAFETY: `widest` found the instructions; tests use no width that the processor lacks.
-        Width::Eight => rounds(same, bytes, hashes, |inputs| unsafe { lanes::eight::hash(inputs) }),
-        // SAFETY: as above.
-        Width::Four => rounds(same, bytes, hashes, |inputs| unsafe { lanes::four::hash(inputs) }),
+        Width::Eight => {
+            // SAFETY: `widest` found the instructions; tests use no width that the processor lacks.
+            let eight = |inputs: &[&[u8]; 8]| unsafe { lanes::eight::hash(inputs) };
+            // SAFETY: as above.
+            let four = |inputs: &[&[u8]; 4]| unsafe { lanes::four_of_eight::hash(inputs) };
+            let left = rounds(same, EIGHT_LANES_MIN, bytes, hashes, eight);
+            rounds(left, FOUR_OF_EIGHT_MIN, bytes, hashes, four)
+        }
+        Width::Four => {
+            // SAFETY: as above.
+            let four = |inputs: &[&[u8]; 4]| unsafe { lanes::four::hash(inputs) };
+            rounds(same, FOUR_LANES_MIN, bytes, hashes, four)
+        }
         Width::One => same,
     }
 }
@@ -129,7 +150,7 @@ mod tests {
             if std::is_x86_feature_detected!("avx2") {
                 widths.push(Width::Four);
             }
-            if std::is_x86_feature_detected!("avx512f") {
+            if has_eight() {
                 widths.push(Width::Eight);
             }
         }
