@@ -5,18 +5,21 @@ import { setImmediate } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { isRefused } from '../../ts/rpc/scan.ts'
+import type { RpcError } from '../../ts/rpc/errors.ts'
+import { ByteScanner, scan } from '../../ts/rpc/scan.ts'
 import { type BodyFailure, BodyFragmented, BodyTooLarge, Gathered, readBody } from '../../ts/server/body.ts'
 import { IdleClock } from '../../ts/server/idle.ts'
 
 v8.setFlagsFromString('--expose-gc')
 const collect = vm.runInNewContext('gc') as () => void
 
+type Look = (bytes: Buffer, isWhole: boolean) => RpcError | undefined
+
 /** A body that is read from chunks. */
-function read(chunks: readonly Buffer[], isRefusedBy = (_head: string): boolean => false): string | BodyFailure | undefined {
+function read(chunks: readonly Buffer[], look?: Look): string | RpcError | BodyFailure | undefined {
   const request = Object.assign(new EventEmitter(), { headers: {} })
-  let outcome: string | BodyFailure | undefined
-  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => undefined, isRefusedBy }
+  let outcome: string | RpcError | BodyFailure | undefined
+  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => undefined, ...(look && { look }) }
   readBody(request as unknown as IncomingMessage, limits, (body) => {
     outcome = body
   })
@@ -42,40 +45,56 @@ describe('a body that is refused by its beginning', () => {
     const bytes = Buffer.from(text)
     return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
   }
-  const outcome = (text: string, size: number) => read(chunksOf(text, size), (head) => isRefused(head, limits))
 
-  it('is given as far as it had come', () => {
+  it('is given up as soon as that is known', () => {
     const batch = `[${Array(40_000).fill(call).join(',')}]`
     for (const size of [65_536, 65_521, 1_000_000]) {
-      const head = outcome(batch, size) as string
-      expect(Buffer.byteLength(head)).toBeLessThan(128 * 1024 + size + 3)
-      expect(batch.startsWith(head.replaceAll('\ufffd', '').slice(0, 50_000))).toBe(true)
-      expect(isRefused(head, limits)).toBe(true)
+      const scanner = new ByteScanner(limits)
+      let seen = 0
+      const outcome = read(chunksOf(batch, size), (bytes, isWhole) => {
+        seen = bytes.length
+        return scanner.look(bytes, isWhole)
+      })
+      expect(outcome).toMatchObject({ code: -32600, message: 'batch too large', id: '7' })
+      expect(seen).toBeLessThan(72 * 1024 + size)
     }
-    expect(outcome(`${'['.repeat(200)}${' '.repeat(1_000_000)}`, 65_536)).toHaveLength(64 * 1024)
+    const scanner = new ByteScanner(limits)
+    const nested = read(chunksOf(`${'['.repeat(200)}${' '.repeat(1_000_000)}`, 65_536), (...of) => scanner.look(...of))
+    expect(nested).toMatchObject({ code: -32700 })
   })
 
-  it('is asked of large bodies as they come, of others never', () => {
-    const heads: number[] = []
-    const counted = (head: string): boolean => {
-      heads.push(head.length)
-      return false
+  it('is looked at while it comes where it is large', () => {
+    const looks: [bytes: number, isWhole: boolean][] = []
+    const look: Look = (bytes, isWhole) => {
+      looks.push([bytes.length, isWhole])
+      return undefined
     }
-    expect(read(chunksOf('x'.repeat(65_535), 16_384), counted)).toHaveLength(65_535)
-    expect(heads).toEqual([])
-    expect(read(chunksOf('x'.repeat(2_000_000), 65_536), counted)).toHaveLength(2_000_000)
-    expect(heads.splice(0)).toEqual([65_536, 131_072, 262_144])
-    expect(read(chunksOf('x'.repeat(2_000_000), 1_000_000), counted)).toHaveLength(2_000_000)
-    expect(heads).toEqual([1_000_000])
+    expect(read(chunksOf('x'.repeat(32_767), 16_384), look)).toHaveLength(32_767)
+    expect(looks).toEqual([])
+    expect(read(chunksOf('x'.repeat(200_000), 65_536), look)).toHaveLength(200_000)
+    expect(looks.splice(0)).toEqual([
+      [65_536, false],
+      [131_072, false],
+      [196_608, false],
+      [200_000, true],
+    ])
+    // Small chunks are looked at together.
+    expect(read(chunksOf('x'.repeat(70_000), 1000), look)).toHaveLength(70_000)
+    expect(looks).toEqual([
+      [33_000, false],
+      [66_000, false],
+      [70_000, true],
+    ])
   })
 
   it('is never one that the whole text would pass', () => {
     const large = call.replace('é☃', 'x'.repeat(2_000))
     const whole = `[ ${Array(1000).fill(large).join(' , ')} ]`
-    expect(isRefused(whole, limits)).toBe(false)
-    for (let at = 0; at < whole.length; at += 997) expect(isRefused(whole.slice(0, at), limits), `${at}`).toBe(false)
-    const closing = whole.lastIndexOf('}')
-    for (let at = closing - 40; at <= whole.length; at++) expect(isRefused(whole.slice(0, at), limits), `${at}`).toBe(false)
+    expect(scan(whole, limits).ids).toHaveLength(1000)
+    const bytes = Buffer.from(whole)
+    const scanner = new ByteScanner(limits)
+    for (let at = 0; at < bytes.length; at += 997) expect(scanner.look(bytes.subarray(0, at), false), `${at}`).toBeUndefined()
+    expect(scanner.look(bytes, true)).toBeUndefined()
   })
 })
 
@@ -99,11 +118,31 @@ describe('a body beyond 5 MiB', () => {
 })
 
 describe('the chunks of a body', () => {
+  it('are copied into memory that is no larger than needed', () => {
+    const body = new Gathered(5_000_000)
+    let largest = 0
+    for (let i = 0; i < 76; i++) {
+      body.add(Buffer.alloc(65_536, 0x61))
+      largest = Math.max(largest, body.bytes().buffer.byteLength / ((i + 1) * 65_536))
+    }
+    // A client that declares much and sends little takes little.
+    expect(largest).toBeLessThanOrEqual(4)
+    expect(body.bytes().buffer.byteLength).toBe(5_000_000)
+    expect(body.text()).toBe('a'.repeat(76 * 65_536))
+    expect(body.bytes()).toHaveLength(0)
+  })
+
+  it('may be UTF-8 or not', () => {
+    for (const text of ['☃', 'я']) expect(read([Buffer.from(text.repeat(20_000)), Buffer.from('x')])).toBe(`${text.repeat(20_000)}x`)
+    const broken = Buffer.concat([Buffer.alloc(100_000, 'x'), Buffer.from([0xff])])
+    expect(read([broken])).toBe(`${'x'.repeat(100_000)}\ufffd`)
+  })
+
   it('are put together in order, whatever their sizes', () => {
     const text = Array.from({ length: 40_000 }, (_, i) => `${i}☃`).join(' ')
     const bytes = Buffer.from(text)
     for (const sizes of [[1], [7, 1, 20_000, 3], [70_000], [16_383, 16_384, 16_385], [bytes.length]]) {
-      const body = new Gathered()
+      const body = new Gathered(bytes.length)
       for (let at = 0, i = 0; at < bytes.length; i++) {
         const size = sizes[i % sizes.length] as number
         body.add(bytes.subarray(at, at + size))
@@ -111,12 +150,12 @@ describe('the chunks of a body', () => {
       }
       expect(body.text() === text, sizes.join()).toBe(true)
     }
-    expect(new Gathered().text()).toBe('')
+    expect(new Gathered(0).text()).toBe('')
   })
 
   it('of one byte each do not hold the reads that they came in', async () => {
     const reads: WeakRef<ArrayBufferLike>[] = []
-    const body = new Gathered()
+    const body = new Gathered(20_000)
     for (let i = 0; i < 200; i++) {
       const read = Buffer.alloc(64 * 1024, 0x61)
       reads.push(new WeakRef(read.buffer))

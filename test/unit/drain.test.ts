@@ -3,19 +3,27 @@ import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { RpcError } from '../../ts/rpc/errors.ts'
 import { readBody } from '../../ts/server/body.ts'
 import { Drain } from '../../ts/server/drain.ts'
 import { IdleClock } from '../../ts/server/idle.ts'
 
 const MIB = 1024 * 1024
 
+const refusal = (bytes: number): RpcError => new RpcError(-32600, `${bytes}`)
+
 /** Refuses a body by its first bytes where they are `[`, and answers how many it took. */
 const drain = new Drain()
 const server = http.createServer((request, response) => {
-  const limits = { bytes: 64 * MIB, idle: new IdleClock(0), take: () => undefined, isRefusedBy: (head: string) => head[0] === '[' }
+  const limits = {
+    bytes: 64 * MIB,
+    idle: new IdleClock(0),
+    take: () => undefined,
+    look: (bytes: Buffer) => (bytes[0] === 0x5b ? refusal(bytes.length) : undefined),
+  }
   readBody(request, limits, (body) => {
     if (!request.complete) drain.add(request)
-    response.end(`${(body as string).length}`)
+    response.end(`${body instanceof RpcError ? body.message : (body as string).length}`)
   })
 })
 

@@ -4,7 +4,7 @@ import type { Core } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { parseInTurns, parseMessage, READ_AT_ONCE_MAX } from '../../ts/rpc/envelope.ts'
 import { CODE, RpcError } from '../../ts/rpc/errors.ts'
-import { BatchTooLarge, Scanner } from '../../ts/rpc/scan.ts'
+import { BatchTooLarge, ByteScanner, scan } from '../../ts/rpc/scan.ts'
 import { StartingDispatch } from '../../ts/rpc/starting.ts'
 import { drain, fakeCore, PLAIN_RULES } from './fake-core.ts'
 
@@ -68,6 +68,70 @@ describe('a message beyond a limit', () => {
     const text = `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["${'[{,\\"\\\\'.repeat(1000)}"]}`
     const [only] = parseMessage(text, LIMITS).calls
     expect(only).toMatchObject({ id: '1', method: 'eth_call', params: ['[{,"\\'.repeat(1000)] })
+  })
+})
+
+describe('a message that is scanned while it comes', () => {
+  /** The error, and how many bytes had come. */
+  function refused(text: string, size: number): [error: RpcError | undefined, at: number] {
+    const bytes = Buffer.from(text)
+    const scanner = new ByteScanner(LIMITS)
+    for (let at = size; ; at += size) {
+      const error = scanner.look(bytes.subarray(0, at), at >= bytes.length)
+      if (error !== undefined || at >= bytes.length) return [error, at]
+    }
+  }
+
+  it.each(BOMBS)('of %s is refused as the whole is', (_, text, code, message) => {
+    const [whole] = refused(text, text.length)
+    for (const size of [997, 65_536]) {
+      const [error, at] = refused(text, size)
+      expect(error).toMatchObject({ code, message: expect.stringContaining(message) })
+      expect(error).toEqual(whole)
+      expect(at).toBeLessThanOrEqual(65_536)
+    }
+  })
+
+  it('has each byte read once', () => {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["${'ab'.repeat(500_000)}"]}`
+    const bytes = Buffer.from(text)
+    const read = vi.spyOn(Buffer.prototype, 'toString')
+    const scanner = new ByteScanner(LIMITS)
+    for (let at = 0; at < bytes.length; ) {
+      at = Math.min(bytes.length, at + 10_000)
+      scanner.look(bytes.subarray(0, at), at === bytes.length)
+    }
+    const pieces = read.mock.calls.flatMap(([encoding, from], i) =>
+      encoding === 'latin1' ? [(read.mock.contexts[i] as Buffer).length - Number(from)] : [],
+    )
+    expect(pieces).toHaveLength(Math.ceil(bytes.length / 10_000))
+    expect(pieces.reduce((a, b) => a + b)).toBe(bytes.length)
+  })
+
+  it('keeps escapes and keys that two pieces share', () => {
+    const text = '{"jsonrpc":"2.0","\\u0069d": "\\\\\\"x☃" ,"method":"eth_\\"b","params":["\\"]}[{,"]}'
+    const bytes = Buffer.from(text)
+    for (let first = 1; first < bytes.length; first++) {
+      for (const second of [first, Math.min(first + 1, bytes.length - 1), Math.min(first + 5, bytes.length - 1)]) {
+        const scanner = new ByteScanner(LIMITS)
+        for (const at of [first, second]) expect(scanner.look(bytes.subarray(0, at), false)).toBeUndefined()
+        expect(scanner.look(bytes, true)).toBeUndefined()
+        expect(scanner.messageOf(text), `${first}`).toEqual({ text, scanned: { ids: ['"\\\\\\"x☃"'] } })
+      }
+    }
+    expect(parseMessage({ text, scanned: { ids: ['7'] } }, LIMITS).calls).toMatchObject([{ id: '7', method: 'eth_"b' }])
+  })
+
+  it('is not scanned again when it is dispatched', async () => {
+    const limits = { requests: 1, responseBytes: 1000, concurrency: 1 }
+    const dispatch = makeDispatch({ core: fakeCore({}), namespaces: ['eth'], clientVersion: 'x', ...PLAIN_RULES }, limits, () => undefined)
+    const client = { connection: 'http', onDisconnect: () => undefined } as const
+    const [error] = refused(BOMBS[2]?.[1] as string, 65_536)
+    expect(await drain(await dispatch(error as RpcError, client))).toContain('"id":1,"error":{"code":-32600,"message":"batch too large"}')
+    // The limit of the dispatcher would refuse it.
+    const text = '[{"id":1},{"id":2}]'
+    const answer = await drain(await dispatch({ text, scanned: { ids: ['1', '2'] } }, client))
+    expect(JSON.parse(answer)).toHaveLength(2)
   })
 })
 
@@ -170,7 +234,14 @@ describe('ids', () => {
       // A lone array is a batch, and is tested as one.
       if (!isBatch && inside.startsWith('[')) continue
       JSON.parse(text)
-      expect(new Scanner(text, { requests: 4 }).scan().ids, text).toEqual(requests.map(([, id]) => id))
+      expect(scan(text, { requests: 4 }).ids, text).toEqual(requests.map(([, id]) => id))
+      const bytes = Buffer.from(text)
+      const inPieces = new ByteScanner({ requests: 4 })
+      for (let at = 0; at < bytes.length; ) {
+        at = Math.min(bytes.length, at + 1 + next(bytes.length))
+        expect(inPieces.look(bytes.subarray(0, at), at === bytes.length)).toBeUndefined()
+      }
+      expect(inPieces.messageOf(text), text).toEqual({ text, scanned: scan(text, { requests: 4 }) })
     }
   })
 })

@@ -3,12 +3,13 @@ import type { BatchLimits, Entry } from './batch.ts'
 import { answerBatch } from './batch-reply.ts'
 import type { Client } from './client.ts'
 import { type BadCall, type Call, errorAnswer, type Message, parseInTurns, parseMessage, READ_AT_ONCE_MAX } from './envelope.ts'
-import { type RpcError, tooManyRequests, toRpcError } from './errors.ts'
+import { RpcError, tooManyRequests, toRpcError } from './errors.ts'
 import { Invoker, type Report } from './invoke.ts'
-import { NO_METER, NO_WATCH, READING_REQUEST, type RequestMeter, Sample, type Watch } from './meter.ts'
+import { CONNECTIONS, endpointOf, NO_METER, NO_WATCH, READING_REQUEST, type RequestMeter, Sample, type Watch } from './meter.ts'
 import type { Context } from './method.ts'
+import { outcomeOf } from './outcome.ts'
 import { errorBody, type Reply } from './reply.ts'
-import { BatchTooLarge } from './scan.ts'
+import { BatchTooLarge, type Received, type ScannedText } from './scan.ts'
 import { answerSingle } from './single.ts'
 
 export type { BatchLimits } from './batch.ts'
@@ -19,7 +20,7 @@ export type { Report } from './invoke.ts'
  * Answers one request body or one WebSocket message; never rejects. Work that streams is cancelled
  * when its client goes. What needs no waiting is answered without a promise.
  */
-export type Dispatch = (text: string, client: Client) => Promise<Reply> | Reply
+export type Dispatch = (body: Received, client: Client) => Promise<Reply> | Reply
 
 /**
  * Makes the dispatcher of a node. Failures that are this program's fault go to `report`, a sample
@@ -33,7 +34,7 @@ export function makeDispatch(
   watch: Watch = NO_WATCH,
 ): Dispatch {
   const dispatcher = new Dispatcher(new Invoker(given, report, meter), limits, report, meter, watch)
-  return (text, client) => dispatcher.dispatch(text, client)
+  return (body, client) => dispatcher.dispatch(body, client)
 }
 
 /** Why no request of a message is run. */
@@ -61,13 +62,15 @@ class Dispatcher {
     this.watch = watch
   }
 
-  dispatch(text: string, client: Client): Promise<Reply> | Reply {
+  dispatch(body: Received, client: Client): Promise<Reply> | Reply {
     this.beginReading()
     const arrived = this.meter.now()
-    if (text.length > READ_AT_ONCE_MAX) return this.large(text, client, arrived)
+    if (body instanceof RpcError) return this.unread(body, client, arrived)
+    const { length } = typeof body === 'string' ? body : body.text
+    if (length > READ_AT_ONCE_MAX) return this.large(body, client, arrived)
     let message: Message
     try {
-      message = parseMessage(text, this.limits)
+      message = parseMessage(body, this.limits)
     } catch (e) {
       return this.unread(e, client, arrived)
     }
@@ -79,10 +82,10 @@ class Dispatcher {
   }
 
   /** The reply to a large message, which is parsed in time slices shared with other messages. */
-  private async large(text: string, client: Client, arrived: number): Promise<Reply> {
+  private async large(body: string | ScannedText, client: Client, arrived: number): Promise<Reply> {
     let message: Message
     try {
-      message = await parseInTurns(text, this.limits, () => this.beginReading())
+      message = await parseInTurns(body, this.limits, () => this.beginReading())
     } catch (e) {
       return this.unread(e, client, arrived)
     }
@@ -102,7 +105,8 @@ class Dispatcher {
 
   /** The reply to a message of which no request is run. */
   private refuseAll(client: Client, began: number, { error, methods, id = 'null', batch, waitMs }: Refusal): Reply {
-    for (const method of methods) new Sample(this.meter, method, client, began).fail(error)
+    const [connection, outcome, ended] = [CONNECTIONS.indexOf(client.connection), outcomeOf(error), this.meter.now()]
+    for (const method of methods) this.meter.request(endpointOf(method), connection, outcome, began, ended)
     const body = batch ? ({ kind: 'bytes', bytes: Buffer.from(`[${errorAnswer(id, error)}]`) } as const) : errorBody(id, error)
     return { body, headers: waitMs > 0 ? { retryAfterMs: waitMs } : {} }
   }

@@ -2,7 +2,7 @@
 // around finished bytes.
 import { setImmediate } from 'node:timers/promises'
 import { invalidRequest, parseError, type RpcError } from './errors.ts'
-import { NESTING_MAX, type RequestLimits, type Scanned, Scanner } from './scan.ts'
+import { NESTING_MAX, type RequestLimits, type Scanned, type ScannedText, scan } from './scan.ts'
 import { readTracedRequest } from './traced-request.ts'
 
 /** A request that can be served. */
@@ -95,12 +95,14 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses a body. Throws `RpcError` -32700 if it is not JSON or is nested too deeply, -32600 for an
- * empty batch, `BatchTooLarge` for a batch beyond the limit, -32005 if it has more values than the
- * limit. Limits are applied before anything is parsed; texts of up to `SHALLOW_MAX` units cost less
- * than a second pass.
+ * Parses a body that may have been scanned already. Throws `RpcError` -32700 if it is not JSON or
+ * is nested too deeply, -32600 for an empty batch, `BatchTooLarge` for a batch beyond the limit,
+ * -32005 if it has more values than the limit. Limits are applied before anything is parsed; texts
+ * of up to `SHALLOW_MAX` units cost less than a second pass.
  */
-export function parseMessage(text: string, limits: RequestLimits): Message {
+export function parseMessage(body: string | ScannedText, limits: RequestLimits): Message {
+  if (typeof body !== 'string') return messageOf(body.text, body.scanned)
+  const text = body
   let value: unknown
   if (text.length <= SHALLOW_MAX) {
     const traced = readTracedRequest(text)
@@ -109,7 +111,7 @@ export function parseMessage(text: string, limits: RequestLimits): Message {
     const simple = simpleId(text, value)
     if (simple !== undefined) return { batch: false, calls: [toCall(value, simple)] }
   }
-  return messageOf(text, new Scanner(text, limits).scan(), value)
+  return messageOf(text, scan(text, limits), value)
 }
 
 /**
@@ -122,10 +124,10 @@ export const READ_AT_ONCE_MAX = 256 * 1024
  * Same as `parseMessage`, for a large text: other clients have their turn after each of its steps.
  * `step` is called before each.
  */
-export async function parseInTurns(text: string, limits: RequestLimits, step: () => void): Promise<Message> {
+export async function parseInTurns(body: string | ScannedText, limits: RequestLimits, step: () => void): Promise<Message> {
   await setImmediate()
   step()
-  const scanned = new Scanner(text, limits).scan()
+  const { text, scanned } = typeof body === 'string' ? { text: body, scanned: scan(body, limits) } : body
   await setImmediate()
   step()
   const message = messageOf(text, scanned)

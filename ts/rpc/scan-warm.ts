@@ -2,7 +2,7 @@
 // optimizes the pass within the first payloads, which delays a fork choice by several milliseconds
 // (`npm run bench -- engine`; `node --trace-opt` shows the times).
 import { setImmediate as turn } from 'node:timers/promises'
-import { Scanner } from './scan.ts'
+import { scan } from './scan.ts'
 
 /** Transactions of the text, about as many as a full block has, and the digits of each. */
 const TRANSACTIONS = 800
@@ -23,7 +23,7 @@ function payloadText(): string {
 export async function warmScan(): Promise<void> {
   const text = payloadText()
   for (let i = 0; i < PASSES; i++) {
-    new Scanner(text, { requests: 1 }).scan()
+    scan(text, { requests: 1 })
     await turn()
   }
 }

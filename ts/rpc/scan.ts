@@ -1,5 +1,5 @@
 // One pass over the text of a request before it is parsed: applies the limits of nesting, values
-// and batch size, and finds the raw ids.
+// and batch size, and finds the raw ids. A large text is read while it comes.
 import { batchTooLarge, limitExceeded, parseError, RpcError } from './errors.ts'
 
 /** Limits that a request must keep before any of it is parsed. */
@@ -99,52 +99,103 @@ function nameOf(json: string): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
+/** What is read next. */
+const BEFORE = 0
+const BEHIND_BRACKET = 1
+const WITHIN = 2
+const BEHIND = 3
+
 /**
  * Reads the structure of a text that may or may not be JSON: brackets, commas, colons and strings.
  * JSON.parse, which runs only on texts within the limits, decides whether it is JSON. JSON.parse by
  * itself would also turn the ids 1.0, 9007199254740993 and "\u0061" into something that the client
- * did not write.
+ * did not write. The text may come in pieces, each of which is read once. A piece is text or bytes
+ * as latin1: all structure is ASCII.
  */
-export class Scanner {
-  private readonly text: string
+class Scanner {
   private readonly limits: RequestLimits
-  /** Position of the next backslash at or after the last string that was read. */
+  /** The text between two positions, from the beginning of the first piece on. */
+  private readonly raw: (from: number, to: number) => string
+  private reading = BEFORE
+  /** The piece that is read, and its position. */
+  private text = ''
+  private base = 0
+  /** Position in the piece of the next backslash at or after the last string that was read. */
   private escape = -1
+  /** Whether the last piece ended within a string, and there behind a backslash. */
+  private isInString = false
+  private isEscaped = false
+  private depth = 0
   /** Depth at which the members of a request are. */
   private memberDepth = 1
   private values = 0
   private key: Range | undefined
+  /** Where the key begins that the last piece ended within; -1 where it did not. */
+  private keyFrom = -1
   /** Where the value behind the last colon begins; -1 where there is none. */
   private valueFrom = -1
   private id: Range | undefined
   private method: Range | undefined
-  private readonly ids: (string | undefined)[] = []
+  private readonly ids: (Range | undefined)[] = []
   private readonly methods: (Range | undefined)[] = []
 
-  constructor(text: string, limits: RequestLimits) {
-    this.text = text
+  constructor(limits: RequestLimits, raw: (from: number, to: number) => string) {
     this.limits = limits
+    this.raw = raw
   }
 
-  /** Throws `RpcError` where a limit is exceeded, as soon as that is known. */
-  scan(): Scanned {
-    const { text } = this
-    const at = behindSpace(text, 0)
-    if (text.charCodeAt(at) === OPEN_BRACKET) this.memberDepth = 2
-    if (!this.isEmptyBatch(at)) this.structure(at)
-    return { ids: this.ids }
+  /** Reads the next piece. Throws `RpcError` where a limit is exceeded. */
+  feed(piece: string): void {
+    this.text = piece
+    this.escape = -1
+    let at = 0
+    if (this.reading === BEFORE) at = this.begin()
+    if (this.reading === BEHIND_BRACKET) at = this.behindBracket(at)
+    if (this.reading === WITHIN) this.structure(this.isInString ? this.continued() : at)
+    this.base += piece.length
   }
 
-  private isEmptyBatch(from: number): boolean {
-    if (this.memberDepth === 1) return false
-    return this.text.charCodeAt(behindSpace(this.text, from + 1)) === CLOSE_BRACKET
+  /** The text has ended. Throws as `feed`. */
+  end(): Scanned {
+    if (this.reading !== BEHIND) this.endRequest()
+    return { ids: this.ids.map((id) => id && this.valueOf(id)) }
+  }
+
+  /** The beginning of the message; gives the position that is read next. */
+  private begin(): number {
+    const at = behindSpace(this.text, 0)
+    if (at === this.text.length) return at
+    if (this.text.charCodeAt(at) !== OPEN_BRACKET) {
+      this.reading = WITHIN
+      return at
+    }
+    this.memberDepth = 2
+    this.reading = BEHIND_BRACKET
+    return at + 1
+  }
+
+  /** The beginning of a batch, which may be empty. */
+  private behindBracket(from: number): number {
+    const at = behindSpace(this.text, from)
+    if (at === this.text.length) return at
+    this.reading = BEHIND
+    if (this.text.charCodeAt(at) === CLOSE_BRACKET) return at
+    this.reading = WITHIN
+    this.depth = 1
+    this.count()
+    return at
+  }
+
+  private count(): void {
+    const { values = Number.POSITIVE_INFINITY } = this.limits
+    if (++this.values > values) throw this.tooManyValues(values)
   }
 
   private structure(from: number): void {
-    const { text, memberDepth } = this
+    const { text, base, memberDepth } = this
     const end = text.length
     const most = this.limits.values ?? Number.POSITIVE_INFINITY
-    let depth = 0
+    let { depth } = this
     let at = from
     let runFrom = from
     while (at < end) {
@@ -154,58 +205,79 @@ export class Scanner {
         continue
       }
       if (c === QUOTE) {
-        const to = this.stringEnd(at + 1)
         // The first string of a member is its key.
-        if (depth === memberDepth && this.key === undefined) this.key = { from: at, to }
+        const isKey = depth === memberDepth && this.key === undefined
+        const to = this.stringEnd(at + 1)
+        if (to < 0) {
+          if (isKey) this.keyFrom = base + at
+          break
+        }
+        if (isKey) this.key = { from: base + at, to: base + to }
         at = to
         runFrom = at
         continue
       }
       if (c === COMMA) {
         if (++this.values > most) throw this.tooManyValues(most)
-        if (depth === memberDepth) this.endMember(at)
+        if (depth === memberDepth) this.endMember(base + at)
         else if (depth < memberDepth) this.endRequest()
       } else if (c === COLON) {
-        if (depth === memberDepth) this.valueFrom = at + 1
+        if (depth === memberDepth) this.valueFrom = base + at + 1
       } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
         if (++this.values > most) throw this.tooManyValues(most)
         if (++depth > NESTING_MAX) throw parseError()
       } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
-        if (depth === memberDepth) this.endMember(at)
-        if (--depth <= 0) break
+        if (depth === memberDepth) this.endMember(base + at)
+        if (--depth <= 0) {
+          this.endRequest()
+          this.reading = BEHIND
+          break
+        }
       }
       at++
       runFrom = at
     }
-    this.endRequest()
+    this.depth = depth
   }
 
-  /** The position of the next character of structure; the end of the text where there is none. */
+  /** The rest of a string that began in a piece before; gives the position behind it. */
+  private continued(): number {
+    const to = this.stringEnd(this.isEscaped ? 1 : 0)
+    if (to < 0) return this.text.length
+    if (this.keyFrom >= 0) this.key = { from: this.keyFrom, to: this.base + to }
+    this.keyFrom = -1
+    return to
+  }
+
+  /** The position of the next character of structure; the end of the piece where there is none. */
   private structureAt(from: number): number {
     STRUCTURE.lastIndex = from
     return STRUCTURE.test(this.text) ? STRUCTURE.lastIndex - 1 : this.text.length
   }
 
   /**
-   * The position after the string whose text begins at `from`; the end of the text if the string
-   * does not end.
+   * The position after the string whose text begins or continues at `from`; -1 if the string does
+   * not end in this piece.
    */
   private stringEnd(from: number): number {
     const { text } = this
     const end = text.length
+    this.isInString = false
     if (this.escape < from) {
       this.escape = text.indexOf('\\', from)
       if (this.escape < 0) this.escape = end
     }
     let at = text.indexOf('"', from)
-    if (at < 0) return end
+    if (at < 0) at = end
     if (at < this.escape) return at + 1
     for (at = this.escape; at < end; at++) {
       const c = text.charCodeAt(at)
       if (c === BACKSLASH) at++
       else if (c === QUOTE) return at + 1
     }
-    return end
+    this.isInString = true
+    this.isEscaped = at > end
+    return -1
   }
 
   /** A member of a request ends before `to`. */
@@ -215,30 +287,36 @@ export class Scanner {
     this.valueFrom = -1
     if (key === undefined || valueFrom < 0) return
     const name = this.nameOf(key)
-    if (name === 'id') this.id = this.trimmed(valueFrom, to)
-    else if (name === 'method') this.method = this.trimmed(valueFrom, to)
+    if (name === 'id') this.id = { from: valueFrom, to }
+    else if (name === 'method') this.method = { from: valueFrom, to }
   }
 
   /** Which of the two members that are looked for a key names. */
   private nameOf({ from, to }: Range): unknown {
-    const { text } = this
-    if (to - from === 4 && text.startsWith('"id"', from)) return 'id'
-    if (to - from === 8 && text.startsWith('"method"', from)) return 'method'
-    const isEscaped = to - from > 4 && to - from <= ESCAPED_KEY_MAX && text.slice(from, to).includes('\\')
-    return isEscaped ? decoded(text.slice(from, to)) : undefined
+    const { text, base } = this
+    const length = to - from
+    if (length < 4 || length > ESCAPED_KEY_MAX) return undefined
+    const isHere = from >= base
+    if (length === 4 && (isHere ? text.startsWith('"id"', from - base) : this.raw(from, to) === '"id"')) return 'id'
+    if (length === 8 && (isHere ? text.startsWith('"method"', from - base) : this.raw(from, to) === '"method"')) return 'method'
+    // The shortest escaped key is longer than `"id"`.
+    if (length === 4) return undefined
+    const key = isHere ? text.slice(from - base, to - base) : this.raw(from, to)
+    return key.includes('\\') ? decoded(key) : undefined
   }
 
-  private trimmed(from: number, to: number): Range {
-    const { text } = this
-    while (from < to && isSpace(text.charCodeAt(from))) from++
-    while (to > from && isSpace(text.charCodeAt(to - 1))) to--
-    return { from, to }
+  /** The text of a value without the white space around it. */
+  private valueOf({ from, to }: Range): string {
+    const text = this.raw(from, to)
+    const begin = behindSpace(text, 0)
+    let end = text.length
+    while (end > begin && isSpace(text.charCodeAt(end - 1))) end--
+    return begin === 0 && end === text.length ? text : text.slice(begin, end)
   }
 
   /** A request ends. */
   private endRequest(): void {
-    const { text, id } = this
-    this.ids.push(id && text.slice(id.from, id.to))
+    this.ids.push(this.id)
     this.methods.push(this.method)
     this.id = undefined
     this.method = undefined
@@ -256,28 +334,67 @@ export class Scanner {
     const names = new Map<string, string | undefined>()
     const methods = this.methods.map((range) => {
       if (range === undefined) return undefined
-      const raw = this.text.slice(range.from, range.to)
+      const raw = this.valueOf(range)
       if (!names.has(raw)) names.set(raw, nameOf(raw))
       return names.get(raw)
     })
     // The text may not be JSON, so an id is only answered if it is valid by itself: a string, a
     // number, a boolean or null.
-    const id = this.ids.find((raw) => raw !== undefined)
+    const first = this.ids.find((range) => range !== undefined)
+    const id = first && this.valueOf(first)
     const value = id && decoded(id)
     const isValid = value !== undefined && (value === null || typeof value !== 'object')
     return new BatchTooLarge(batchTooLarge(), isValid ? id : undefined, methods)
   }
 }
 
-/**
- * Whether a request that begins with this text is refused whatever follows: limits are exceeded
- * from left to right. The text may end anywhere.
- */
-export function isRefused(head: string, limits: RequestLimits): boolean {
-  try {
-    new Scanner(head, limits).scan()
-    return false
-  } catch {
-    return true
+/** Scans a text. Throws `RpcError` where a limit is exceeded, as soon as that is known. */
+export function scan(text: string, limits: RequestLimits): Scanned {
+  const scanner = new Scanner(limits, (from, to) => text.slice(from, to))
+  scanner.feed(text)
+  return scanner.end()
+}
+
+/** A text that was scanned before all of it was there. */
+export interface ScannedText {
+  readonly text: string
+  readonly scanned: Scanned
+}
+
+/** A message as it came: its text, or the error of one that is refused by its beginning. */
+export type Received = string | ScannedText | RpcError
+
+/** Scans the bytes of a text while they come. */
+export class ByteScanner {
+  private readonly scanner: Scanner
+  private bytes: Buffer | undefined
+  private at = 0
+  private found: Scanned | undefined
+
+  constructor(limits: RequestLimits) {
+    this.scanner = new Scanner(limits, (from, to) => (this.bytes as Buffer).toString('utf8', from, to))
+  }
+
+  /**
+   * Reads what is new in the bytes, which are all that has come so far. Gives the error of a
+   * message that is refused whatever follows: limits are exceeded from left to right.
+   */
+  look(bytes: Buffer, isWhole: boolean): RpcError | undefined {
+    this.bytes = bytes
+    try {
+      if (bytes.length > this.at) this.scanner.feed(bytes.toString('latin1', this.at))
+      this.at = bytes.length
+      if (isWhole) this.found = this.scanner.end()
+      return undefined
+    } catch (e) {
+      return e as RpcError
+    } finally {
+      this.bytes = undefined
+    }
+  }
+
+  /** The message of a text of which all bytes were scanned, or some or none. */
+  messageOf(text: string): string | ScannedText {
+    return this.found === undefined ? text : { text, scanned: this.found }
   }
 }

@@ -3,17 +3,18 @@
 import { EMPTY } from '../core/body.ts'
 import type { Client, Dispatch } from './dispatch.ts'
 import { errorAnswer, type Message, parseMessage } from './envelope.ts'
-import { nodeIsStarting, toRpcError } from './errors.ts'
+import { nodeIsStarting, RpcError, toRpcError } from './errors.ts'
 import type { Reply } from './reply.ts'
-import { BatchTooLarge, type RequestLimits } from './scan.ts'
+import { BatchTooLarge, type Received, type RequestLimits } from './scan.ts'
 
 const replyOf = (text: string): Reply => ({ body: { kind: 'bytes', bytes: Buffer.from(text) }, headers: {} })
 
 /** The error for every request of a message; none for notifications. */
-function refuse(text: string, limits: RequestLimits): Reply {
+function refuse(body: Received, limits: RequestLimits): Reply {
   let message: Message
   try {
-    message = parseMessage(text, limits)
+    if (body instanceof RpcError) throw body
+    message = parseMessage(body, limits)
   } catch (e) {
     const error = toRpcError(e, () => undefined)
     return replyOf(error instanceof BatchTooLarge ? `[${errorAnswer(error.id ?? 'null', error)}]` : errorAnswer('null', error))
@@ -40,6 +41,6 @@ export class StartingDispatch {
     this.open = dispatch
   }
 
-  readonly dispatch: Dispatch = (text: string, client: Client) =>
-    this.open === undefined ? refuse(text, this.limits) : this.open(text, client)
+  readonly dispatch: Dispatch = (body: Received, client: Client) =>
+    this.open === undefined ? refuse(body, this.limits) : this.open(body, client)
 }

@@ -1,15 +1,15 @@
 // The input of a WebSocket connection: bytes are counted as they arrive, complete messages wait for
 // their turn, and a client that sends more than is served is not read for a while.
-import { isAscii, transcode } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
-import { isRefused, type RequestLimits } from '../rpc/scan.ts'
+import { ByteScanner, type Received, type RequestLimits } from '../rpc/scan.ts'
 import type { SharedBudget } from './admission/client-budget.ts'
+import { takeText } from './body.ts'
 import { FrameCounter } from './frames.ts'
 import { free } from './free.ts'
 import type { IdleClock, Waiter } from './idle.ts'
-import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX, WIDE_TEXT_BYTES_MAX } from './limits.ts'
+import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { Queue } from './queue.ts'
 
 /** Rules that all connections of an endpoint share. */
@@ -29,7 +29,7 @@ export interface InboxRules {
 /** What an inbox calls. */
 export interface InboxCalls {
   /** Serves a message; never rejects. */
-  readonly serve: (text: string) => Promise<void>
+  readonly serve: (body: Received) => Promise<void>
   /** There was no room for a message in time. */
   readonly noRoom: () => void
   /** A message took too long to arrive. */
@@ -51,29 +51,26 @@ interface Message {
   readonly bytes: number
 }
 
-/** As `decoded`; the memory of the bytes is given back. */
-async function textOf(bytes: Buffer, limits: RequestLimits): Promise<string | undefined> {
-  const text = await decoded(bytes, limits)
-  free(bytes)
-  return text
-}
-
 /**
- * The text of a large message, which is valid UTF-8: `ws` has checked that. Through UTF-16 it takes
- * a third of the time of `toString` for characters beyond ASCII. Where its first part is refused
- * whatever follows, that part alone. Undefined where it is too large for its characters.
+ * A large message, which is scanned in turns with other work, and is refused by its beginning where
+ * it can be. Undefined where it is too large for its characters. The memory of the bytes is given
+ * back.
  */
-async function decoded(bytes: Buffer, limits: RequestLimits): Promise<string | undefined> {
-  await immediate()
-  const head = bytes.toString('utf8', 0, DECODED_AT_ONCE_MAX)
-  if (isRefused(head, limits)) return head
-  if (isAscii(bytes)) return bytes.toString('latin1')
-  if (bytes.length > WIDE_TEXT_BYTES_MAX) return undefined
-  const units = transcode(bytes, 'utf8', 'utf16le')
-  await immediate()
-  const text = units.toString('utf16le')
-  free(units)
-  return text
+async function receivedOf(bytes: Buffer, limits: RequestLimits): Promise<Received | undefined> {
+  const scanner = new ByteScanner(limits)
+  try {
+    for (let end = 0; end < bytes.length; ) {
+      await immediate()
+      end = Math.min(end + DECODED_AT_ONCE_MAX, bytes.length)
+      const refused = scanner.look(bytes.subarray(0, end), end === bytes.length)
+      if (refused !== undefined) return refused
+    }
+    await immediate()
+    const text = takeText(bytes)
+    return text === undefined ? undefined : scanner.messageOf(text)
+  } finally {
+    free(bytes)
+  }
 }
 
 /** Receives the messages of one connection. */
@@ -207,8 +204,8 @@ export class Inbox {
     this.inFlight++
     this.bytesHeld -= bytes
     this.bytesInFlight += bytes
-    const text = typeof body === 'string' ? body : await textOf(body, this.rules.requestLimits)
-    if (text !== undefined) await this.calls.serve(text)
+    const received = typeof body === 'string' ? body : await receivedOf(body, this.rules.requestLimits)
+    if (received !== undefined) await this.calls.serve(received)
     else if (!this.isClosed) this.calls.tooWide()
     this.inFlight--
     this.bytesInFlight -= bytes

@@ -7,10 +7,10 @@ import type { Context } from 'hono'
 import { CoreError } from '../core/error.ts'
 import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
-import { noRoomForClient } from '../rpc/errors.ts'
+import { noRoomForClient, RpcError } from '../rpc/errors.ts'
 import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
 import type { Reply } from '../rpc/reply.ts'
-import { isRefused, type RequestLimits } from '../rpc/scan.ts'
+import { ByteScanner, type Received, type RequestLimits } from '../rpc/scan.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { Admission } from './admission/index.ts'
@@ -139,7 +139,7 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
   }
   const { writeMs, stallMs } = options
   const send = (reply: Reply): void => void sendReply(response, reply, { accept: accepted, compression, writeMs, stallMs })?.catch(failed)
-  const answerTo = (body: string): void => {
+  const answerTo = (body: Received): void => {
     try {
       const reply = options.dispatch(body, client)
       if (reply instanceof Promise) reply.then(send).catch(failed)
@@ -148,13 +148,18 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
       failed(e)
     }
   }
-  const isRefusedBy = (head: string): boolean => isRefused(head, options.requestLimits)
-  const limits = { bytes: options.maxBodyBytes, idle: options.bodyIdle, take, isRefusedBy }
+  let scanner: ByteScanner | undefined
+  const look = (bytes: Buffer, isWhole: boolean): RpcError | undefined => {
+    scanner ??= new ByteScanner(options.requestLimits)
+    return scanner.look(bytes, isWhole)
+  }
+  const limits = { bytes: options.maxBodyBytes, idle: options.bodyIdle, take, look }
   const forget = readBody(request, limits, (body) => {
-    if (typeof body !== 'string') return refuseBody(request, response, writeMs, body)
+    if (typeof body !== 'string' && !(body instanceof RpcError)) return refuseBody(request, response, writeMs, body)
+    const received = typeof body === 'string' && scanner !== undefined ? scanner.messageOf(body) : body
     const serve = (): void =>
       options.turns.run(address, () => {
-        if (!response.destroyed) answerTo(body)
+        if (!response.destroyed) answerTo(received)
       })
     if (request.complete) return serve()
     options.drain.add(request)

@@ -8,7 +8,7 @@ import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoom, noRoomForClient } from '../rpc/errors.ts'
 import { errorBody } from '../rpc/reply.ts'
-import type { RequestLimits } from '../rpc/scan.ts'
+import type { Received, RequestLimits } from '../rpc/scan.ts'
 import type { Authentication } from './admission/auth.ts'
 import type { SharedBudget } from './admission/client-budget.ts'
 import type { Admission } from './admission/index.ts'
@@ -103,7 +103,7 @@ class Connection {
     this.budget = admission.webSocketBytes.of(address)
     const rules: InboxRules = { budget: this.budget, roomMs: admission.webSocketWaitMs, maxInFlight, requestLimits, arrival }
     this.inbox = new Inbox(socket, raw, rules, {
-      serve: (text) => this.answer(text).catch(broken),
+      serve: (body) => this.answer(body).catch(broken),
       noRoom: () => void this.turnAway().catch(broken),
       tooWide: () => this.end(TOO_LARGE, `more than ${WIDE_TEXT_BYTES_MAX} bytes that are not all ASCII`),
       tooSlow: () => this.end(POLICY, 'message not complete within evm.read_timeout'),
@@ -133,14 +133,14 @@ class Connection {
     this.end(TRY_AGAIN_LATER, 'server busy')
   }
 
-  private async answer(text: string): Promise<void> {
+  private async answer(received: Received): Promise<void> {
     const { admission } = this.options
     const openSubscriber = this.subscriptions.openSubscriber()
     const facts = { subscriber: openSubscriber, denied: this.denied }
     const client = new RequestContext('websocket', this.address, (requests) => admission.admit(this.address, requests), facts)
     this.clients.add(client)
     try {
-      const { body } = await this.options.dispatch(text, client)
+      const { body } = await this.options.dispatch(received, client)
       if (!isEmpty(body)) await this.inTurn(body)
       openSubscriber.begin()
     } finally {

@@ -106,7 +106,7 @@ export class ArtifactRoutes {
       return undefined
     }
     return new Promise((resolve) => {
-      const forget = readBody(request, { bytes: BODY_BYTES_MAX, idle, take, isRefusedBy: () => false }, resolve)
+      const forget = readBody(request, { bytes: BODY_BYTES_MAX, idle, take }, resolve)
       response.on('close', () => {
         forget()
         admission.httpBytes.release(taken)
