@@ -1,7 +1,7 @@
 //! A home that follows another chain: branches, what a kill leaves, which homes are refused.
 
 use crate::reorg::{MERGED, branch, hash};
-use crate::support::options;
+use crate::support::{is_full, options};
 use alloy_primitives::{B256, hex};
 use hearth_chain::{
     AddedBlock, BlockNumHash, Chain, ChainError, ChainWatcher, FollowAnswer, FollowMeta, FollowSource,
@@ -292,8 +292,8 @@ fn a_home_is_what_it_was_made_to_be() {
 
 /// Where the process that is killed finds what it follows; set in that process alone.
 const CHILD: &str = "HEARTH_FOLLOW_CHILD";
-/// Kills of the test.
-const KILLS: u64 = 50;
+/// Kills of the test, and of the full run.
+const KILLS: [u64; 2] = [12, 50];
 /// Longest time that a process lives, in milliseconds.
 const LIFE_MS: u64 = 120;
 
@@ -356,7 +356,8 @@ fn a_kill_leaves_the_acknowledged_head_or_the_next() {
     std::fs::write(&heads, format!("{head}\n")).unwrap();
     let fork = hash(branches.base.last().unwrap());
     let (mut seed, mut moved, mut lines) = (17u64, 0, 1);
-    for kill in 0..KILLS {
+    let kills = KILLS[usize::from(is_full())];
+    for kill in 0..kills {
         let arguments = ["follow::follows_until_it_is_killed", "--exact", "--nocapture"];
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(arguments)
@@ -399,6 +400,6 @@ fn a_kill_leaves_the_acknowledged_head_or_the_next() {
         std::fs::write(&heads, format!("{text}{head}\n")).unwrap();
         lines = text.lines().count() + 1;
     }
-    println!("{KILLS} kills, {lines} heads, {moved} times another one than after the kill before");
-    assert!(moved > KILLS / 2 && lines > KILLS as usize * 2, "{moved} {lines}");
+    println!("{kills} kills, {lines} heads, {moved} times another one than after the kill before");
+    assert!(moved > kills / 2 && lines > kills as usize * 2, "{moved} {lines}");
 }

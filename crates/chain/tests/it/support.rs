@@ -23,6 +23,11 @@ pub fn fixtures(folder: &str) -> Option<PathBuf> {
     Some(path)
 }
 
+/// Whether this is `npm run test:full`, in which every case runs in every way.
+pub fn is_full() -> bool {
+    std::env::var("HEARTH_TEST").is_ok_and(|mode| mode == "full")
+}
+
 /// Every file below a folder whose name ends so, in order.
 pub fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
