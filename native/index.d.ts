@@ -253,6 +253,12 @@ export declare function devAccounts(mnemonic?: string | undefined | null, count?
 export declare function initFollower(options: string): Promise<Buffer>
 
 /**
+ * Lets a TCP socket take at most about so many bytes that its client has no room for. False where
+ * the system has no such option for it.
+ */
+export declare function limitUnsent(socket: number, bytes: number): boolean
+
+/**
  * The table of native instruments:
  * `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.
  */

@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, provesAccount, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, limitUnsent, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, provesAccount, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -786,6 +786,7 @@ export { NativeStream }
 export { confineProcess }
 export { devAccounts }
 export { initFollower }
+export { limitUnsent }
 export { metricsCatalog }
 export { NativeReadyWord }
 export { NativeTraceOf }

@@ -25,6 +25,7 @@ mod littable;
 mod node;
 mod origin;
 mod ready;
+mod socket;
 mod text;
 mod watchdog;
 
@@ -41,6 +42,7 @@ pub use node::{
 };
 pub use origin::{NativeOrigin, proves_account};
 pub use ready::{NativeReadyWord, NativeTraceOf, READY_STRUCT_BYTES};
+pub use socket::limit_unsent;
 pub use watchdog::start_watchdog;
 
 /// Node dlopens this library after its start, when no more static TLS is available:

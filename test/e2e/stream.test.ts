@@ -1,10 +1,13 @@
 // Long answers: a struct log of ten million steps costs the node no memory, and its reader may be
 // slow.
+import { once } from 'node:events'
 import fs from 'node:fs'
+import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { message, post, type Take } from './raw.ts'
-import { doubled } from './waiting.ts'
+import { doubled, settled, until } from './waiting.ts'
 
 const MIB = 1024 * 1024
 
@@ -100,6 +103,56 @@ describe('a trace that runs out of time', () => {
       id: 1,
       error: { code: -32000, message: 'execution timeout' },
     })
+  })
+})
+
+/** Bytes that the system holds for the client of a connection, by the client's port (proc(5)). */
+function heldFor(port: number): number {
+  const rows = fs.readFileSync('/proc/net/tcp', 'utf8').split('\n')
+  const ofClient = rows
+    .map((row) => row.trim().split(/\s+/))
+    .find(([, , remote]) => Number.parseInt(remote?.split(':')[1] ?? '', 16) === port)
+  return Number.parseInt(ofClient?.[4]?.split(':')[0] ?? '', 16)
+}
+
+describe.skipIf(process.platform !== 'linux')('a client that reads nothing', () => {
+  /** Sends a request and reads nothing of its answer; gives the client's port, and what ends it. */
+  const silent = {
+    http: async (body: string): Promise<[port: number, end: () => void]> => {
+      const { hostname, port, host } = new URL(node.url)
+      const socket = net.connect({ host: hostname, port: Number(port) })
+      await once(
+        socket.on('error', () => undefined),
+        'connect',
+      )
+      socket
+        .pause()
+        .write(`POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+      return [socket.localPort as number, () => socket.destroy()]
+    },
+    ws: async (body: string): Promise<[port: number, end: () => void]> => {
+      const socket = new WebSocket(node.ws)
+      let port = 0
+      socket.once('upgrade', (response) => {
+        port = response.socket.localPort as number
+      })
+      await once(socket, 'open')
+      socket.pause()
+      socket.send(body)
+      return [port, () => socket.terminate()]
+    },
+  }
+
+  it.each(['http', 'ws'] as const)('has little of its trace made (%s)', async (over) => {
+    const [port, end] = await silent[over](JSON.stringify(traceCall(1, { timeout: '5m' }, 300_000)))
+    try {
+      await until('the trace has begun', () => heldFor(port) > 0)
+      const held = await settled('the trace waits for its reader', () => heldFor(port))
+      // The system would take about 4 MiB.
+      expect(held / MIB).toBeLessThanOrEqual(1)
+    } finally {
+      end()
+    }
   })
 })
 

@@ -24,6 +24,12 @@ export const STOP_MS_MAX = 5000
  */
 export const SEND_AHEAD_BYTES = 256 * 1024
 
+/**
+ * Bytes of a streamed answer that the system takes for a client without room for them. A client
+ * that reads nothing costs the making of so much, and of what its own system takes.
+ */
+export const UNSENT_BYTES_MAX = 256 * 1024
+
 /** Connections to the scrape page: more than one or two servers never scrape a node. */
 export const METRICS_CONNECTIONS_MAX = 32
 

@@ -6,9 +6,10 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { type ByteStream, bytesOf, type GzipBody, isEmpty, lengthOf, type WholeBody } from '../core/body.ts'
 import { release, textOf } from '../core/chunks.ts'
+import { limitUnsent } from '../core/socket.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { negotiate } from './accept.ts'
-import { BAKED_PLAIN_BYTES_MAX } from './limits.ts'
+import { BAKED_PLAIN_BYTES_MAX, UNSENT_BYTES_MAX } from './limits.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
 import { parts } from './split.ts'
 
@@ -205,6 +206,7 @@ async function pump(
   gone: AbortController,
   stallMs: number,
 ): Promise<void> {
+  limitUnsent(response.socket, UNSENT_BYTES_MAX)
   try {
     for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
       const taken = chunk

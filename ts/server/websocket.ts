@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Body, bytesOf, isEmpty } from '../core/body.ts'
 import { release } from '../core/chunks.ts'
+import { limitUnsent } from '../core/socket.ts'
 import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoom, noRoomForClient } from '../rpc/errors.ts'
@@ -16,7 +17,7 @@ import { isAllowedOrigin, isSameHost } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { Inbox, type InboxRules } from './inbox.ts'
-import { GOODBYE_MS, WIDE_TEXT_BYTES_MAX } from './limits.ts'
+import { GOODBYE_MS, UNSENT_BYTES_MAX, WIDE_TEXT_BYTES_MAX } from './limits.ts'
 import { RequestContext } from './request-context.ts'
 import { parts } from './split.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -76,6 +77,7 @@ export interface WebSocketEndpoint {
 /** One connection. */
 class Connection {
   private readonly socket: WebSocket
+  private readonly raw: Duplex
   /** Whose the connection is. */
   private readonly address: string
   private readonly options: WebSocketOptions
@@ -92,6 +94,7 @@ class Connection {
 
   constructor(socket: WebSocket, raw: Duplex, address: string, options: WebSocketOptions, denied: DeniedNamespaces | undefined) {
     this.socket = socket
+    this.raw = raw
     this.denied = denied
     this.address = address
     this.options = options
@@ -166,6 +169,7 @@ class Connection {
       return
     }
     const { stream } = body
+    limitUnsent(this.raw, UNSENT_BYTES_MAX)
     try {
       let chunk = await stream.next()
       while (chunk !== null) {

@@ -6,6 +6,7 @@
 mod memory;
 mod node;
 mod shared_nodes;
+mod socket;
 mod watchdog;
 
 pub use hearth_admin::{Replay, jobs};
@@ -27,4 +28,5 @@ pub use hearth_traces::{
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;
+pub use socket::limit_unsent;
 pub use watchdog::{WATCHDOG_CELLS, start_watchdog};
