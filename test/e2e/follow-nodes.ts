@@ -102,7 +102,15 @@ export interface Comparison {
   readonly exact: boolean
   /** Further methods that take the number of a block. */
   readonly more?: readonly (readonly [method: string, ...params: unknown[]])[]
+  /**
+   * Answers of the first node by their requests, which comparisons of one unchanged chain with
+   * several nodes share.
+   */
+  readonly answers?: Map<string, string>
 }
+
+/** Requests to each node that are under way at the same time. */
+const COMPARED_AT_ONCE = 4
 
 /** A request that is compared. */
 type Request = readonly [method: string, ...params: unknown[]]
@@ -132,12 +140,24 @@ export async function compared(
 ): Promise<{ readonly same: number; readonly different: string[] }> {
   let same = 0
   const different: string[] = []
-  for await (const [method, ...params] of requestsOf(a, comparison)) {
-    const answers = await Promise.all([textOf(a, method, params), textOf(b, method, params)])
-    const [one, other] = comparison.exact ? answers : answers.map(sorted)
-    if (one === other) same++
-    else different.push(`${method} ${JSON.stringify(params)}: ${one?.slice(0, 400)} | ${other?.slice(0, 400)}`)
+  const { exact, answers } = comparison
+  const ofFirst = async (method: string, params: readonly unknown[]): Promise<string> => {
+    const request = JSON.stringify([method, params])
+    const text = answers?.get(request) ?? (await textOf(a, method, params))
+    answers?.set(request, text)
+    return text
   }
+  const requests = requestsOf(a, comparison)
+  /** Takes one request after the other, as the other lanes do. */
+  const lane = async (): Promise<void> => {
+    for await (const [method, ...params] of requests) {
+      const texts = await Promise.all([ofFirst(method, params), textOf(b, method, params)])
+      const [one, other] = exact ? texts : texts.map(sorted)
+      if (one === other) same++
+      else different.push(`${method} ${JSON.stringify(params)}: ${one?.slice(0, 400)} | ${other?.slice(0, 400)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: COMPARED_AT_ONCE }, lane))
   return { same, different }
 }
 
