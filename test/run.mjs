@@ -22,6 +22,9 @@ if (!MODES.includes(mode)) {
  */
 const total = { passed: 0, failed: 0, failures: [], skipped: [], peers: [], steps: [], files: [] }
 
+/** When the run began. */
+const start = Date.now()
+
 /** Files that are listed at the end, those that took longest first. */
 const SLOWEST_SHOWN = 10
 
@@ -96,7 +99,13 @@ function count(name, { code, text }, { passed, failed }, began) {
   if (broken) total.failures.push(`${name}: ended with ${code}, and no test of it failed`)
   total.passed += passed
   total.failed += failed + broken
-  total.steps.push(`${name}: ${passed} passed, ${failed + broken} failed, ${Math.round((Date.now() - began) / 1000)} s`)
+  total.steps.push(`${name}: ${passed} passed, ${failed + broken} failed, ${spanSince(began)}`)
+}
+
+/** The seconds that a step took, and when it began and ended: some run at the same time. */
+function spanSince(began) {
+  const [from, to] = [began, Date.now()].map((at) => Math.round((at - start) / 1000))
+  return `${to - from} s (${from} to ${to})`
 }
 
 /** The names that cargo lists, indented, under "failures:" when a test program ends. */
@@ -153,6 +162,8 @@ async function rust() {
   if (ignored) total.skipped.push(`rust: skipped: ${ignored} tests marked ignore`)
   total.failures.push(...rustFailures(r.text), ...rustKilled(r.text))
   rustPrograms(r.text)
+  const compiled = /^ +Finished `test` profile .* in (.*)$/m.exec(r.text)?.[1]
+  if (compiled !== undefined) total.steps.push(`rust compiled in ${compiled}`)
   count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
 }
 
@@ -220,13 +231,12 @@ async function typescript() {
   await vitest('conformance', 'test/conformance')
 }
 
-const began = Date.now()
 const built = await run(process.execPath, ['native/setup/build.mjs'])
 if (built.code !== 0) {
   console.log('0 passed, 1 failed')
   process.exit(1)
 }
-total.steps.push(`build: ${Math.round((Date.now() - began) / 1000)} s`)
+total.steps.push(`build: ${spanSince(start)}`)
 await Promise.all([rust(), typescript()])
 if (mode === 'full') {
   await runner('sanitizer', ['test/sanitizer.mjs'])
@@ -238,7 +248,7 @@ console.log('')
 for (const { name, seconds } of total.files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_SHOWN))
   console.log(`${seconds.toFixed(1)} s: ${name}`)
 for (const step of total.steps) console.log(step)
-console.log(`all steps: ${Math.round((Date.now() - began) / 1000)} s`)
+console.log(`all steps: ${Math.round((Date.now() - start) / 1000)} s`)
 for (const skipped of total.skipped) console.log(skipped)
 for (const peer of total.peers) console.log(peer)
 for (const failure of total.failures) console.log(`FAILED: ${failure}`)
