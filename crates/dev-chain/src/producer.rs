@@ -253,6 +253,9 @@ impl DevChain {
             }
             // Mined or invalid, it does not wait any longer: the loop ends when nothing is ready.
             self.pool.remove(&entry.hash);
+            if self.pool.is_empty() {
+                return Ok(mined);
+            }
             self.revalidate()?;
         }
     }

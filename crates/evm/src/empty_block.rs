@@ -27,6 +27,10 @@ const HISTORY_LENGTH: u64 = 8191;
 /// Slots that the contracts of EIP-7002 and EIP-7251 read in their system call: excess, count, head
 /// and tail of the queue. All are zero as long as no request was ever made.
 const QUEUE_SLOTS: u64 = 4;
+/// Contracts that an empty block writes to.
+const RINGS: usize = 2;
+/// Slots that an empty block reads: two of EIP-4788, one of EIP-2935, those of two queues.
+const SLOTS_READ: usize = 3 + 2 * QUEUE_SLOTS as usize;
 
 /// The system contracts in ascending order of address, with the hashes of their canonical code.
 static CONTRACTS: LazyLock<[(Address, B256); 4]> = LazyLock::new(|| {
@@ -62,8 +66,14 @@ pub fn empty_block_output(
     {
         return Ok(None);
     }
-    let mut run =
-        Run { state, reads: ReadSet { captured: true, ..ReadSet::default() }, accounts: Vec::new() };
+    let reads = ReadSet {
+        captured: true,
+        accounts: Vec::with_capacity(CONTRACTS.len()),
+        slots: Vec::with_capacity(SLOTS_READ),
+        codes: Vec::with_capacity(CONTRACTS.len()),
+        ..ReadSet::default()
+    };
+    let mut run = Run { state, reads, accounts: Vec::with_capacity(RINGS) };
     for (address, canonical) in &*CONTRACTS {
         let account = state.account(address)?;
         let Some(account) = account.filter(|account| account.code_hash == *canonical) else {

@@ -4,10 +4,9 @@ use crate::{
     node::{Link, Node},
     tree::{NodeSource, Tree, Walk, resolve},
 };
-use alloy_primitives::B256;
+use alloy_primitives::{B256, map::HashSet};
 use hearth_primitives::StateError;
 use rayon::prelude::*;
-use std::collections::HashSet;
 
 /// Keys from which on a tree is worked on in parallel; few in tests, so that small models get
 /// there.

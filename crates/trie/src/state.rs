@@ -6,15 +6,15 @@ use crate::{
     node::{Link, nibbles},
     tree::{NodeSource, Tree},
 };
-use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_primitives::{
+    Address, B256, U256, keccak256,
+    map::{AddressMap, AddressSet},
+};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, StateError};
 use rayon::prelude::*;
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 /// Changed slots of a write set from which on accounts are worked on in parallel.
 const PARALLEL_SLOTS: usize = 128;
@@ -36,11 +36,11 @@ pub struct StateTrie<'a> {
     pub(crate) source: Arc<dyn NodeSource + 'a>,
     base: B256,
     pub(crate) accounts: Tree,
-    pub(crate) open: HashMap<Address, OpenAccount>,
+    pub(crate) open: AddressMap<Box<OpenAccount>>,
     /// Accounts whose leaf is behind.
     behind: Vec<Address>,
     /// Accounts that the session changed, for collecting their nodes.
-    touched: HashSet<Address>,
+    touched: AddressSet,
     /// Nodes and accounts in memory, over all sessions that this trie was handed through.
     kept: usize,
     /// A failure in the middle of a change leaves nodes half-changed; it is the answer from then
@@ -66,9 +66,9 @@ impl<'a> StateTrie<'a> {
             source,
             base: root,
             accounts,
-            open: HashMap::new(),
+            open: AddressMap::default(),
             behind: Vec::new(),
-            touched: HashSet::new(),
+            touched: AddressSet::default(),
             kept: 0,
             failed: None,
         }
@@ -127,7 +127,7 @@ impl<'a> StateTrie<'a> {
             let open = self.open_account(address)?;
             self.open.insert(*address, open);
         }
-        self.open.get_mut(address).ok_or_else(damaged)
+        self.open.get_mut(address).map(Box::as_mut).ok_or_else(damaged)
     }
 
     /// The nodes that changed since the trie was made, by their keys; `None` for one that left.
@@ -176,7 +176,7 @@ impl<'a> StateTrie<'a> {
         Ok(())
     }
 
-    pub(crate) fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
+    pub(crate) fn open_account(&mut self, address: &Address) -> Result<Box<OpenAccount>, StateError> {
         self.kept += 1;
         let hash = keccak256(address);
         let key = nibbles(&hash);
@@ -188,13 +188,8 @@ impl<'a> StateTrie<'a> {
                 (Some(Account { nonce, balance, code_hash }), storage_root)
             }
         };
-        Ok(OpenAccount {
-            key,
-            account,
-            storage: Tree::new(Some(hash), root),
-            behind: false,
-            changed_slots: 0,
-        })
+        let storage = Tree::new(Some(hash), root);
+        Ok(Box::new(OpenAccount { key, account, storage, behind: false, changed_slots: 0 }))
     }
 
     /// Brings the leaves of all changed accounts up to date and hashes.
@@ -232,7 +227,7 @@ impl<'a> StateTrie<'a> {
 }
 
 /// Computes the storage roots of accounts: small tries together, large ones on all cores.
-fn hash_storages(work: &mut [(Address, OpenAccount, B256)]) {
+fn hash_storages(work: &mut [(Address, Box<OpenAccount>, B256)]) {
     let small = work.iter_mut().filter(|(_, open, _)| open.changed_slots < PARALLEL_SLOTS);
     Link::hash_all(small.map(|(_, open, _)| &mut open.storage.root));
     for (_, open, root) in work {

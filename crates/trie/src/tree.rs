@@ -4,11 +4,10 @@ use crate::{
     damaged,
     node::{Link, Loaded, Node, Reference},
 };
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::{B256, keccak256, map::HashSet};
 use alloy_trie::EMPTY_ROOT_HASH;
 use hearth_primitives::StateError;
 use rayon::prelude::*;
-use std::collections::HashSet;
 
 /// Where nodes come from.
 pub trait NodeSource: Send + Sync {
@@ -48,7 +47,7 @@ impl Tree {
     /// The trie with this root.
     pub(crate) fn new(owner: Option<B256>, root: B256) -> Self {
         let root = if root == EMPTY_ROOT_HASH { Link::Empty } else { Link::Hash(root) };
-        Self { owner, root, stale: HashSet::new(), dropped: false, loaded: 0 }
+        Self { owner, root, stale: HashSet::default(), dropped: false, loaded: 0 }
     }
 
     /// Empties the trie without looking at its nodes.

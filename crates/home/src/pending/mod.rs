@@ -111,9 +111,13 @@ impl Home {
         let state = self.state_after(parent.number(), &parent.hash)?;
         let order = self.dev().map_or(Order::Fees, DevChain::order);
         let base_fee = header.base_fee_per_gas.unwrap_or(0);
-        let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
-        let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
-        let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?;
+        let draft = if self.pool().is_empty() {
+            chain.draft_empty(header, &state).map_err(failed)?
+        } else {
+            let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
+            let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
+            draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?
+        };
         let state = OverlaidState::new(state, [&draft.output.changes]);
         Ok(PendingBlock { draft, parent, state, block: Mutex::default() })
     }

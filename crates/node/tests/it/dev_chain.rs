@@ -188,6 +188,49 @@ fn times_ascend_and_the_base_fee_falls_with_small_blocks() {
 }
 
 #[test]
+fn a_tip_is_suggested_from_the_newest_blocks_of_the_chain() {
+    let (_home, node) = open();
+    let op = |op: &str, args: Value| ask(&node, op, args).expect("answers");
+    let mut tips: Vec<u128> = Vec::new();
+    let mut snapshot = Value::Null;
+    for nonce in 0..70_u64 {
+        if nonce == 45 {
+            snapshot = op("snapshot", Value::Null);
+        }
+        if nonce == 60 {
+            assert_eq!(op("revert", json!({ "id": snapshot })), json!(true));
+            tips.truncate(45);
+        }
+        let tip = GWEI / 2 + u128::from(nonce * 37 % 64) * 1_000_000;
+        let tx = TxEip1559 { max_priority_fee_per_gas: tip, ..transfer(tips.len() as u64) };
+        send(&node, sign(tx, 0)).expect("accepted");
+        tips.push(tip);
+        // Blocks of one transaction: twice twenty of them count, and the 60th percentile is taken.
+        let mut newest: Vec<_> = tips.iter().rev().take(40).copied().collect();
+        newest.sort_unstable();
+        let wanted = newest[(newest.len() - 1) * 60 / 100];
+        let suggested = op("maxPriorityFeePerGas", Value::Null);
+        assert_eq!(suggested, json!(format!("{wanted:#x}")), "after block {}", tips.len());
+    }
+}
+
+#[test]
+fn the_pending_block_of_an_empty_pool_is_the_next_one() {
+    let (_home, node) = open();
+    let op = |op: &str, args: Value| ask(&node, op, args).expect("answers");
+    send(&node, sign(transfer(0), 0)).expect("accepted");
+    op("setNextBlockTimestamp", json!({ "timestamp": format!("{:#x}", GENESIS_TIME + 1_000_000_000) }));
+    let get = |tag: &str| op("getBlockByNumber", json!({ "block": tag, "full": false }));
+    let pending = get("pending");
+    op("mine", json!({ "count": "0x1", "first": true }));
+    let mined = get("latest");
+    for field in ["number", "parentHash", "timestamp", "mixHash", "stateRoot", "receiptsRoot", "requestsHash"]
+    {
+        assert_eq!(pending[field], mined[field], "{field}");
+    }
+}
+
+#[test]
 fn another_home_verifies_every_block() {
     let (_home, node) = open();
     one_of_each(&node);
