@@ -5,9 +5,16 @@
 use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
 use hearth_flatkv::{Commit, JoinedTables as _, TrieUpdate};
-use hearth_ledger::{Ledger, StoredReceipts, posting_index::RunBlock};
-use hearth_primitives::{Block, BlockOutput, TraceCapsule};
+use hearth_ledger::{
+    Ledger, StoredReceipts,
+    posting_index::{PAGE_HEIGHTS, RunBlock},
+};
+use hearth_primitives::{Block, BlockOutput, Height, TraceCapsule};
 use std::sync::Arc;
+
+/// Heights of a page of the log and address indexes. The first one of a page divides by it; a run
+/// that has a page as a whole commits it merged.
+pub const INDEX_PAGE_HEIGHTS: Height = PAGE_HEIGHTS;
 
 /// Newest blocks of a run that are kept decoded.
 const KEPT_OF_RUN: usize = 128;

@@ -37,7 +37,7 @@ pub use branch::{
 };
 pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
 pub use chain::{Chain, ChainOptions, genesis_hash};
-pub use commit::Built;
+pub use commit::{Built, INDEX_PAGE_HEIGHTS};
 pub use edits::{AccountEdit, EDITS_MAX, Edits, OverlayState, StateAt};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};

@@ -8,9 +8,9 @@ use super::{
     producer::{DevChain, Steps, edits_of},
 };
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
-use hearth_chain::{Built, ChainError, StateAt};
+use hearth_chain::{Built, ChainError, INDEX_PAGE_HEIGHTS, StateAt};
 use hearth_flatkv::{TrieSession, TrieUpdate};
-use hearth_primitives::{Account, Changeset, Header, RootTracker as _, StateError, StateReader};
+use hearth_primitives::{Account, Changeset, Header, Height, RootTracker as _, StateError, StateReader};
 use parking_lot::RwLock;
 use std::{
     panic::resume_unwind,
@@ -22,9 +22,10 @@ use std::{
 /// and no block is made while the last run is committed.
 const RUN_BLOCKS_MIN: u64 = 512;
 
-/// Most empty blocks of one commit: with about 3 KiB of rows and records each, 12 MiB of memory.
-/// Upper nodes of the trie are written once per commit.
-const RUN_BLOCKS_MAX: u64 = 4096;
+/// Most empty blocks of one commit: with about 8 KiB of blocks, rows and records each, 8 MiB of
+/// memory, which the caches of the processor hold. Upper nodes of the trie are written once per
+/// commit.
+const RUN_BLOCKS_MAX: u64 = 1024;
 
 /// Runs that may wait for their commit, while one is committed and one is made.
 const RUNS_WAITING_MAX: usize = 1;
@@ -129,7 +130,7 @@ impl DevChain {
         let mut left = count;
         while left > 0 {
             let before = self.next_block();
-            let size = run_blocks(count - left, left);
+            let size = run_blocks(making.parent.number, count - left, left);
             let mut blocks = Vec::with_capacity(size as usize);
             for _ in 0..size {
                 if should_stop() {
@@ -178,11 +179,14 @@ impl DevChain {
     }
 }
 
-/// Number of blocks of the next commit, after `made` and with `left` to be made: as many as were
-/// made before, and at most half of those left, so that both threads begin early and end about
-/// together.
-fn run_blocks(made: u64, left: u64) -> u64 {
-    made.min(left / 2).clamp(RUN_BLOCKS_MIN, RUN_BLOCKS_MAX).min(left)
+/// Number of blocks of the next commit on `parent`, after `made` and with `left` to be made: as
+/// many as were made before, and at most half of those left, so that both threads begin early and
+/// end about together. Long runs end with a page of the indexes, which their commit merges as a
+/// whole.
+fn run_blocks(parent: Height, made: u64, left: u64) -> u64 {
+    let size = made.min(left / 2).clamp(RUN_BLOCKS_MIN, RUN_BLOCKS_MAX).min(left);
+    let behind = (parent + 1 + size) % INDEX_PAGE_HEIGHTS;
+    if INDEX_PAGE_HEIGHTS < size && size < left { size - behind } else { size }
 }
 
 /// The state after blocks that are not committed yet, over that of a committed one.
@@ -255,10 +259,10 @@ impl StateReader for RunState<'_> {
 mod tests {
     use super::*;
 
-    fn runs(count: u64) -> Vec<u64> {
+    fn runs(parent: Height, count: u64) -> Vec<u64> {
         let (mut made, mut runs) = (0, Vec::new());
         while made < count {
-            runs.push(run_blocks(made, count - made));
+            runs.push(run_blocks(parent + made, made, count - made));
             made += runs[runs.len() - 1];
         }
         assert_eq!(made, count);
@@ -267,10 +271,22 @@ mod tests {
 
     #[test]
     fn runs_grow_to_the_most_of_a_commit_and_shrink_towards_the_end() {
-        assert_eq!(runs(2), [2]);
-        assert_eq!(runs(512), [512]);
-        assert_eq!(runs(1_500), [512, 512, 476]);
-        assert_eq!(runs(20_000), [512, 512, 1024, 2048, 4096, 4096, 3856, 1928, 964, 512, 452]);
-        assert!(runs(1_000_000).iter().all(|run| *run <= RUN_BLOCKS_MAX));
+        assert_eq!(runs(0, 2), [2]);
+        assert_eq!(runs(0, 512), [512]);
+        assert_eq!(runs(0, 1_500), [511, 512, 477]);
+        assert_eq!(runs(0, 1_000_000)[..4], [511, 512, 768, 1024]);
+        assert!(runs(0, 1_000_000).iter().all(|run| *run <= RUN_BLOCKS_MAX));
+    }
+
+    #[test]
+    fn runs_end_with_pages_of_the_indexes_except_the_last_one() {
+        for parent in [0, 1, 254, 255, 256, 300] {
+            let mut head = parent;
+            let sizes = runs(parent, 20_000);
+            for size in &sizes[..sizes.len() - 1] {
+                head += size;
+                assert_eq!((head + 1) % INDEX_PAGE_HEIGHTS, 0, "{size} blocks on {parent}");
+            }
+        }
     }
 }

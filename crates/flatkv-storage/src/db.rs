@@ -134,7 +134,7 @@ impl Family {
         }
     }
 
-    fn options(self, cache: &Cache, write_buffer: usize) -> Result<rocksdb::Options, StateError> {
+    fn options(self, cache: &Cache, transient: bool) -> Result<rocksdb::Options, StateError> {
         let mut table = BlockBasedOptions::default();
         table.set_block_cache(cache);
         table.set_block_size(BLOCK_BYTES);
@@ -145,7 +145,12 @@ impl Family {
         // Only the string form has this option.
         let hint = format!("memtable_insert_with_hint_prefix_extractor=fixed:{}", self.hint_bytes());
         let mut options = rocksdb::Options::default().get_options_from_string(hint).map_err(rocks)?;
-        options.set_compression_type(DBCompressionType::Lz4);
+        // What goes with the process need not be small.
+        let (compression, write_buffer) = match transient {
+            true => (DBCompressionType::None, TRANSIENT_WRITE_BUFFER_BYTES),
+            false => (DBCompressionType::Lz4, WRITE_BUFFER_BYTES),
+        };
+        options.set_compression_type(compression);
         options.set_write_buffer_size(write_buffer);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
         options.set_level_zero_file_num_compaction_trigger(MERGED_FILES);
@@ -241,12 +246,9 @@ impl Db {
         } else {
             rocks_options.set_bytes_per_sync(1 << 20);
         }
-        let write_buffer = match options.fsync {
-            Fsync::Never => TRANSIENT_WRITE_BUFFER_BYTES,
-            _ => WRITE_BUFFER_BYTES,
-        };
+        let transient = options.fsync == Fsync::Never;
         let descriptor = |family: &Family| {
-            Ok(ColumnFamilyDescriptor::new(family.name(), family.options(&cache, write_buffer)?))
+            Ok(ColumnFamilyDescriptor::new(family.name(), family.options(&cache, transient)?))
         };
         let families = Family::ALL.iter().map(descriptor);
         let families = families.collect::<Result<Vec<_>, StateError>>()?;

@@ -3,7 +3,7 @@
 use hearth_primitives::Height;
 
 /// Heights of a page. Their offsets are one byte.
-pub(super) const PAGE_HEIGHTS: u64 = 256;
+pub const PAGE_HEIGHTS: u64 = 256;
 /// Length of a row that is a bitmap; a shorter one is a list of offsets, ascending.
 const BITMAP_BYTES: usize = 32;
 

@@ -46,6 +46,7 @@ mod search_back;
 mod tests;
 mod verify;
 
+pub use bits::PAGE_HEIGHTS;
 pub use id::IndexQuery;
 pub use merge::MERGE_LAG;
 pub use retain::{IndexProgress, RebuiltIndex};
