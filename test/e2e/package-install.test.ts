@@ -21,6 +21,9 @@ const NPM_MS_MAX = 600_000
  */
 const PACK_MS_MAX = 2_400_000
 
+/** Packing twice takes as long as the rest of this file. */
+const IS_FULL = process.env.HEARTH_TEST === 'full'
+
 const CORE = `hearth-core-${process.platform}-${process.arch}-gnu`
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-install-'))
 const project = path.join(folder, 'project')
@@ -55,11 +58,13 @@ function run(command: string, args: readonly string[], cwd: string, env: NodeJS.
   return { status: ran.status, out: `${ran.stdout}${ran.stderr}` }
 }
 
-function pack(): string {
+/** Packs into the folder of the tarballs. */
+function pack(): void {
   const packed = run('npm', ['run', '--silent', 'pack:binary', '--', OUT], ROOT, process.env, PACK_MS_MAX)
   if (packed.status !== 0) throw new Error(packed.out)
-  return fs.readFileSync(path.join(OUT, 'SHA256SUMS'), 'utf8')
 }
+
+const digests = (): string => fs.readFileSync(path.join(OUT, 'SHA256SUMS'), 'utf8')
 
 /**
  * A script in the project that makes a node, sends a transaction and traces it with both kinds of
@@ -76,11 +81,10 @@ console.log(type, gasUsed, script)
 await node.close()
 `
 
-let sums = ''
 let env: NodeJS.ProcessEnv
 let installed: ReturnType<typeof run>
 beforeAll(() => {
-  sums = pack()
+  pack()
   env = environment(pathWithoutCompilers())
   fs.mkdirSync(project)
   const tarballs = [`hearth-${version}.tgz`, `${CORE}-${version}.tgz`].map((name) => path.join(OUT, name))
@@ -184,12 +188,17 @@ describe.skipIf(process.platform !== 'linux')('an installation without compilers
     })
   })
 
-  it('packing again gives the same bytes and SHA256SUMS', () => {
+  it('SHA256SUMS has the digest of each file', () => {
     expect(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], OUT)).toEqual({
       status: 0,
       out: [`hearth-${version}.tgz`, `${CORE}-${version}.tgz`, 'hearth.cdx.json'].map((file) => `${file}: OK\n`).join(''),
     })
-    expect(pack()).toBe(sums)
+  })
+
+  it.skipIf(!IS_FULL)('packing again gives the same bytes', () => {
+    const sums = digests()
+    pack()
+    expect(digests()).toBe(sums)
   })
 })
 
