@@ -17,10 +17,11 @@ const ROOT = path.resolve(import.meta.dirname, '../..')
 const TIME_SLACK = 4
 
 /**
- * Memory that V8 and the allocator keep in addition to the bytes of a request, in MiB. It covers
- * the young generation of the heap, which `--max-semi-space-size=4` keeps at 12 MiB.
+ * How often an attack that exceeds a bound of time or memory is repeated, on a new node: what else
+ * runs on the machine, and when V8 collects garbage, only ever adds to both. Bounds are those of a
+ * release build of the core.
  */
-const MEMORY_SLACK_MIB = 64
+const REPEATS_MAX = 2
 
 /** Time for which another client measures at least: a percentile of few requests means little. */
 const WINDOW_MS_MIN = 1000
@@ -38,13 +39,20 @@ const only = argument('--only')
  * What of an attack's outcome does not hold.
  *
  * @param {Record<string, any>} wanted
- * @param {{ said: string, took?: number, grew: number }} measured
+ * @param {string} said
  */
-function problemsOf({ outcome, threadMs, memoryMiB }, { said, took, grew }) {
+const wrongOf = ({ outcome }, said) => (said.includes(outcome) ? [] : [`outcome is not "${outcome}"`])
+
+/**
+ * Which bounds of an attack do not hold.
+ *
+ * @param {Record<string, any>} wanted
+ * @param {{ took?: number, grew: number }} measured
+ */
+function exceededOf({ threadMs, memoryMiB }, { took, grew }) {
   const problems = []
-  if (!said.includes(outcome)) problems.push(`outcome is not "${outcome}"`)
   if (threadMs !== undefined && !(took <= threadMs * TIME_SLACK)) problems.push(`the main thread worked for ${took.toFixed(0)} ms`)
-  if (memoryMiB !== undefined && !(grew <= memoryMiB + MEMORY_SLACK_MIB)) problems.push(`memory grew by ${grew.toFixed(0)} MiB`)
+  if (memoryMiB !== undefined && !(grew <= memoryMiB)) problems.push(`memory grew by ${grew.toFixed(0)} MiB`)
   return problems
 }
 
@@ -56,7 +64,13 @@ const shown = (said) => said.replace(/\s+/g, ' ').slice(0, 90)
 /** Runs an attack that starts its own processes; gives its row. */
 async function ownAttack(home, given) {
   const { said, grew } = await given.own(program, home)
-  return { name: given.name, said: shown(said), grew, problems: problemsOf(given, { said, took: undefined, grew }) }
+  return {
+    name: given.name,
+    said: shown(said),
+    grew,
+    problems: wrongOf(given, said),
+    exceeded: exceededOf(given, { took: undefined, grew }),
+  }
 }
 
 /**
@@ -80,11 +94,12 @@ async function attack(home, given) {
     const grew = node.isAlive ? node.peakMiB() - before : Number.NaN
     await sleep(WINDOW_MS_MIN - (performance.now() - began))
     const { times, failures } = await node.measured()
-    const problems = problemsOf(given, { said, took, grew })
+    const problems = wrongOf(given, said)
+    const exceeded = exceededOf(given, { took, grew })
     if (!node.isAlive) problems.push('the process is gone')
     if (failures > 0) problems.push(`${failures} requests of another client failed`)
     const [p99, most] = [percentile(times, 0.99), Math.max(...times)]
-    return { name, said: shown(said), p99, most, took, grew, problems }
+    return { name, said: shown(said), p99, most, took, grew, problems, exceeded }
   } finally {
     await node.close()
   }
@@ -93,20 +108,32 @@ async function attack(home, given) {
 const home = await makeHome(program)
 let failed = 0
 const rows = []
+
+/**
+ * Runs an attack of any kind; gives its row.
+ *
+ * @param {Record<string, any>} one
+ * @returns {Promise<Record<string, any>>}
+ */
+const measured = (one) =>
+  (one.own === undefined ? attack : ownAttack)(home, one).catch((e) => ({
+    name: one.name,
+    said: '',
+    problems: [e.message],
+    exceeded: [],
+  }))
+
 try {
   for (const one of ATTACKS) {
     if (only !== undefined && !one.name.includes(only)) continue
-    /** @type {Record<string, any>} */
-    const row = await (one.own === undefined ? attack : ownAttack)(home, one).catch((e) => ({
-      name: one.name,
-      said: '',
-      problems: [e.message],
-    }))
+    let row = await measured(one)
+    for (let left = REPEATS_MAX; left > 0 && row.problems.length === 0 && row.exceeded.length > 0; left--) row = await measured(one)
+    const problems = [...row.problems, ...row.exceeded]
     rows.push(row)
     const numbers = [row.p99, row.most, row.took].map((ms) => inUnit(ms, 1, 'ms'))
     console.log(`| ${row.name} | ${numbers.join(' | ')} | ${inUnit(row.grew, 0, 'MiB')} | ${row.said} | ${one.before ?? ''} |`)
-    for (const problem of row.problems) console.log(`  FAILED: ${problem}`)
-    if (row.problems.length > 0) failed++
+    for (const problem of problems) console.log(`  FAILED: ${problem}`)
+    if (problems.length > 0) failed++
   }
 } finally {
   fs.rmSync(home, { recursive: true, force: true })
