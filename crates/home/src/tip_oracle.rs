@@ -51,7 +51,7 @@ impl TipOracle {
             Some((_, tip)) => tip,
             None => SUGGEST_START_WEI,
         };
-        // Another thread that takes nothing reads all blocks.
+        // A thread that finds the list empty, since another one took it, reads all blocks.
         let known = take(&mut *self.recent.lock());
         let recent = recent_tips(home, &head, known)?;
         let tip = percentile(&recent, start);
