@@ -8,7 +8,7 @@ import path from 'node:path'
 import { type Hex, parseEther } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { hearth, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 const running: RunningNode[] = []
@@ -97,7 +97,7 @@ describe('what it prints', () => {
     silent.stdout.on('data', (data: Buffer) => {
       printed += data.toString()
     })
-    const ended = new Promise((resolve) => silent.once('exit', resolve))
+    const ended = endOf(silent)
     // It says nowhere else on which port it is.
     const file = path.join(home, 'data/node.json')
     let url = ''
@@ -130,7 +130,7 @@ describe('what it prints', () => {
         if (lines.includes('\n')) resolve()
       })
     })
-    const over = new Promise((resolve) => json.once('exit', resolve))
+    const over = endOf(json)
     await ready
     const event = JSON.parse(lines.split('\n')[0] as string) as {
       event: string

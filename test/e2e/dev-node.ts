@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { ROOT, type RunningNode, rpc, startNode } from './harness.ts'
+import { endOf, ROOT, type RunningNode, rpc, startNode } from './harness.ts'
 
 /** A development node that runs. */
 export interface DevNode {
@@ -55,7 +55,7 @@ const freePort = (): Promise<number> =>
 /** Runs another program and waits until it answers at its port. */
 async function start(name: DevNode['name'], command: string, args: readonly string[], port: number): Promise<DevNode> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+  const ended = endOf(child)
   let log = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (data: Buffer) => {

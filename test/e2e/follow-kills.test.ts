@@ -5,7 +5,7 @@ import { seeded } from '../unit/follow-model.ts'
 import { Calls } from './dev-calls.ts'
 import { caughtUp, compared, devUpstream, startFollower } from './follow-nodes.ts'
 import { makeWorkplace, work } from './follow-workload.ts'
-import { hearth, spawnHearth, tempHome } from './harness.ts'
+import { endOf, hearth, spawnHearth, tempHome } from './harness.ts'
 import { FULL } from './peer.ts'
 import { sleep } from './waiting.ts'
 
@@ -51,7 +51,7 @@ describe('kills', () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const child = spawnHearth([...args, '--follow.poll_interval=20ms', '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'])
         let log = ''
-        const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once('exit', (_, signal) => resolve(signal)))
+        const ended = endOf(child)
         for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => (log += data.toString()))
         await sleep(random(LIFE_MS_MAX))
         child.kill('SIGKILL')

@@ -29,6 +29,20 @@ export const spawnHearth = (args: readonly string[], env: NodeJS.ProcessEnv = {}
 /** A fresh folder for a home. */
 export const tempHome = (): string => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
 
+/** Longest wait for the output of an ended process whose children keep it open, in milliseconds. */
+const OUTPUT_MS_MAX = 5000
+
+/**
+ * Resolves to the exit code of a process, or the signal that ended it, once its output has arrived:
+ * `exit` comes before the last lines.
+ */
+export function endOf(child: ChildProcess): Promise<number | string | null> {
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => resolve(signal ?? code))
+    child.once('exit', (code, signal) => setTimeout(() => resolve(signal ?? code), OUTPUT_MS_MAX).unref())
+  })
+}
+
 /** A node that runs. */
 export interface RunningNode {
   /** JSON-RPC over HTTP, and over WebSocket by upgrade. */
@@ -48,7 +62,7 @@ export interface RunningNode {
 export async function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningNode> {
   const child = spawnHearth([...args, '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'], env)
   let log = ''
-  const ended = new Promise<number | string | null>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+  const ended = endOf(child)
   const [url, ws] = await new Promise<[string, string]>((resolve, reject) => {
     const fail = (why: string): void => {
       child.kill('SIGKILL')

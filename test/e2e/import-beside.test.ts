@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { fixtures } from '../conformance/fixtures.ts'
 import { allBaked, BAKING, metricsOf, trace } from './bake-node.ts'
-import { hearth, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 /** Blocks of the recorded chain, and of its part that the node has at first. */
@@ -182,7 +182,7 @@ describe('an import that is broken off', () => {
     child.stderr?.on('data', (data: Buffer) => {
       stderr += data.toString()
     })
-    return new Promise((resolve) => child.once('exit', (code, signal) => resolve([signal ?? code, stderr])))
+    return endOf(child).then((how) => [how, stderr])
   }
 
   /** Starts an import and waits until the node has some of its blocks. */

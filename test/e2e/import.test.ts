@@ -6,7 +6,7 @@ import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hearth, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 
 /** Blocks of the chain that the tests import. */
 const BLOCKS = 300
@@ -106,7 +106,7 @@ async function interrupt(name: string, signal: NodeJS.Signals, bytes = 20_000): 
   const before = logBytes(name)
   const importing = spawnHearth(['import', '--home', home(name), '--genesis', genesis, '--state-commit.flatkv.fsync=block', chain])
   let over = false
-  const ended = new Promise<number | string | null>((resolve) => importing.once('exit', (code, by) => resolve(by ?? code)))
+  const ended = endOf(importing)
   void ended.then(() => {
     over = true
   })

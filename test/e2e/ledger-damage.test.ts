@@ -6,7 +6,7 @@ import zlib from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RepairReport, VerifyReport } from '../../ts/core/db.ts'
 import { fixtures } from '../conformance/fixtures.ts'
-import { hearth, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 
 const HEIGHT = 54
 /** Exit code of a node that starting again does not help. */
@@ -154,7 +154,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     let done = false
     for (let ms = 150; !done && ms < 3000; ms += 60) {
       const child = spawnHearth(['db', 'repair', '--home', home, '--from', chain])
-      const end = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+      const end = endOf(child)
       setTimeout(() => child.kill('SIGKILL'), ms)
       done = (await end) === 0
       const { found, findings } = verified(home)

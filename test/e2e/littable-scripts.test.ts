@@ -16,7 +16,7 @@ import {
   TooLargeError,
 } from 'hearth'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { ROOT, tempHome } from './harness.ts'
+import { endOf, ROOT, tempHome } from './harness.ts'
 
 const dir = tempHome()
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
@@ -234,6 +234,6 @@ it('the example runs', async () => {
     out += data.toString()
   }
   for (const stream of [child.stdout, child.stderr]) stream.on('data', take)
-  const code = await new Promise((resolve) => child.once('exit', resolve))
+  const code = await endOf(child)
   expect([code, out]).toEqual([0, expect.stringContaining('block 7 has 3 bytes')])
 })

@@ -6,7 +6,7 @@ import { openNode } from 'hearth'
 import { encodeFunctionData, getContractAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ABI, DEPLOY, REASON } from './contract.ts'
-import { ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { endOf, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 const EXAMPLES = path.join(ROOT, 'docs/examples')
@@ -131,7 +131,7 @@ describe('examples', () => {
       tail.stdout?.on('data', (data) => {
         said += data
       })
-      const ended = new Promise<number | null>((resolve) => tail?.once('exit', resolve))
+      const ended = endOf(tail)
       await until('the tail', () => said.includes('following'))
       // The subscription begins a moment later: the node has counted it then.
       const subscribed = /^evmrpc_request_latency_seconds_count\{endpoint="eth_subscribe",connection="websocket",success="true".* 1$/m

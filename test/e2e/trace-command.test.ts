@@ -9,7 +9,7 @@ import { FIXTURES } from '../conformance/fixtures.ts'
 import { DEPLOY } from './contract.ts'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
 import { set } from './dev-requests.ts'
-import { hearth, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 
 const trace = (...args: string[]) => hearth(['trace', ...args])
 
@@ -253,7 +253,7 @@ describe('hearth trace', () => {
     const child = spawnHearth(['trace', '--rpc', `http://127.0.0.1:${(silent.address() as net.AddressInfo).port}`, '1'])
     await reached
     child.kill('SIGINT')
-    expect(await new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))).toBe(130)
+    expect(await endOf(child)).toBe(130)
     silent.close()
   })
 
@@ -264,7 +264,7 @@ describe('hearth trace', () => {
       errors += data.toString()
     })
     child.stdout?.once('data', () => child.stdout?.destroy())
-    expect([await new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code))), errors]).toEqual([0, ''])
+    expect([await endOf(child), errors]).toEqual([0, ''])
   })
 
   it('ends with 3 where it checks and a transaction failed', () => {

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EXIT } from '../../ts/cli/exit.ts'
-import { hearth, ROOT, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, ROOT, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 const folders: string[] = []
@@ -106,7 +106,7 @@ describe('a node whose main thread is stuck', () => {
     const home = freshHome()
     const ports = ['--evm.http_port=0', '--evm.ws_enabled=false', '--metrics.enabled=false']
     const node = spawnHearth(['dev', '--home', home, '--evm.shutdown_timeout=0s', ...ports], { NODE_OPTIONS: options })
-    const ended = new Promise((resolve) => node.once('exit', (code, signal) => resolve(signal ?? code)))
+    const ended = endOf(node)
     let out = ''
     node.stdout?.on('data', (data: Buffer) => {
       out += data.toString()

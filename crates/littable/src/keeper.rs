@@ -18,6 +18,8 @@ pub(crate) struct Keeper {
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// Notified when a thread has dropped the table that it held.
+    released: Condvar,
     period: Duration,
 }
 
@@ -28,6 +30,8 @@ struct Queue {
     /// All tables, for the work that comes with time.
     tables: Vec<Weak<Table>>,
     next_round: Instant,
+    /// Tables that threads hold, one entry for each thread at most: holding is no use of a table.
+    held: Vec<Weak<Table>>,
     ended: bool,
 }
 
@@ -35,8 +39,14 @@ impl Keeper {
     /// Starts the threads; with none, work is done on the calling threads.
     pub fn new(threads: usize, period: Duration) -> std::io::Result<Self> {
         let next_round = Instant::now() + period;
-        let queue = Queue { due: VecDeque::new(), tables: Vec::new(), next_round, ended: false };
-        let shared = Arc::new(Shared { queue: Mutex::new(queue), changed: Condvar::new(), period });
+        let queue =
+            Queue { due: VecDeque::new(), tables: Vec::new(), next_round, held: Vec::new(), ended: false };
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(queue),
+            changed: Condvar::new(),
+            released: Condvar::new(),
+            period,
+        });
         let keeper = Self { shared, threads: Mutex::default() };
         for number in 0..threads {
             let shared = keeper.shared.clone();
@@ -56,6 +66,22 @@ impl Keeper {
         let mut queue = self.shared.queue.lock();
         queue.tables.retain(|table| table.strong_count() > 0);
         queue.tables.push(table);
+    }
+
+    /// Whether anything but this keeper's threads uses a table. Where nothing else does, waits until
+    /// no thread holds the table.
+    pub fn has_users(&self, table: &Weak<Table>) -> bool {
+        let mut queue = self.shared.queue.lock();
+        loop {
+            let held = queue.held.iter().filter(|held| held.ptr_eq(table)).count();
+            if table.strong_count() > held {
+                return true;
+            }
+            if held == 0 {
+                return false;
+            }
+            self.shared.released.wait(&mut queue);
+        }
     }
 
     /// Has a table looked after soon.
@@ -98,14 +124,14 @@ impl Drop for Keeper {
 impl Shared {
     fn run(&self) {
         loop {
-            let (table, round) = {
+            let (due, round) = {
                 let mut queue = self.queue.lock();
                 loop {
                     if queue.ended {
                         return;
                     }
                     if let Some(table) = queue.due.pop_front() {
-                        break (Some(table), Vec::new());
+                        break (self.hold(&mut queue, &table), Vec::new());
                     }
                     if Instant::now() >= queue.next_round {
                         queue.next_round = Instant::now() + self.period;
@@ -117,18 +143,53 @@ impl Shared {
             };
             // What fails is tried again with the next put or in the next round; a failed sync is
             // noted in the table.
-            if let Some(table) = table.and_then(|table| table.upgrade()) {
-                let _ = table.housekeep(false);
+            if let Some(held) = due {
+                let _ = held.table.housekeep(false);
             }
             for table in round {
-                if self.queue.lock().ended {
+                let mut queue = self.queue.lock();
+                if queue.ended {
                     return;
                 }
-                if let Some(table) = table.upgrade() {
-                    table.round();
+                let held = self.hold(&mut queue, &table);
+                drop(queue);
+                if let Some(held) = held {
+                    held.table.round();
                 }
             }
         }
+    }
+
+    /// Holds a table that is still open. The queue stays locked from the count of references on, so
+    /// that [`Keeper::has_users`] never counts a thread's reference as a user's.
+    fn hold<'a>(&'a self, queue: &mut Queue, table: &Weak<Table>) -> Option<HeldTable<'a>> {
+        let open = table.upgrade()?;
+        queue.held.push(table.clone());
+        Some(HeldTable { table: open, _hold: Hold { table: table.clone(), shared: self } })
+    }
+}
+
+/// A table that a thread of the keeper works on. The reference goes before the hold, and without
+/// the lock: the last user of a store drops its keeper, which locks the queue.
+struct HeldTable<'a> {
+    table: Arc<Table>,
+    _hold: Hold<'a>,
+}
+
+/// An entry in [`Queue::held`].
+struct Hold<'a> {
+    table: Weak<Table>,
+    shared: &'a Shared,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.shared.queue.lock();
+        if let Some(at) = queue.held.iter().position(|held| held.ptr_eq(&self.table)) {
+            queue.held.swap_remove(at);
+        }
+        drop(queue);
+        self.shared.released.notify_all();
     }
 }
 

@@ -109,7 +109,7 @@ impl Littable {
         let inner = &self.inner;
         check_table(&options)?;
         let mut tables = inner.tables.lock();
-        if tables.get(&options.name).is_some_and(|table| table.strong_count() > 0) {
+        if tables.get(&options.name).is_some_and(|table| inner.keeper.has_users(table)) {
             return Err(LittError::AlreadyOpen(options.name));
         }
         let dirs = self.dirs(&options.name)?;
@@ -271,7 +271,7 @@ impl Littable {
             });
         }
         let tables = inner.tables.lock();
-        if tables.get(name).is_some_and(|table| table.strong_count() > 0) {
+        if tables.get(name).is_some_and(|table| inner.keeper.has_users(table)) {
             return Err(LittError::AlreadyOpen(name.to_owned()));
         }
         let disk = &*inner.options.disk;
@@ -319,8 +319,9 @@ impl Littable {
     /// `part` of `whole` of what the settings allow, from now on.
     pub fn set_cache_fraction(&self, part: usize, whole: usize) {
         self.inner.budget.set_capacity_fraction(part, whole);
-        let tables: Vec<_> = self.inner.tables.lock().values().filter_map(Weak::upgrade).collect();
-        for table in tables {
+        // Locked until the end: references taken here are no use of a table that keeps it from being
+        // opened again.
+        for table in self.inner.tables.lock().values().filter_map(Weak::upgrade) {
             for cache in [&table.ctx.read_cache, &table.ctx.write_cache].into_iter().flatten() {
                 cache.set_capacity_fraction(part, whole);
             }

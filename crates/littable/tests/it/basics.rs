@@ -395,3 +395,19 @@ fn a_flip_in_the_files_beside_the_segments_costs_nothing() {
         }
     }
 }
+
+#[test]
+fn background_work_is_no_use_of_a_table_that_was_closed() {
+    let home = Home::new();
+    let options = StoreOptions { gc_period: Duration::from_millis(1), ..home.options() };
+    let store = Littable::open(StoreOptions { background_threads: 2, ..options }).unwrap();
+    for round in 0..200 {
+        let table = store.table(small()).unwrap();
+        fill(&table, 0..40);
+        table.set_floor(20).unwrap();
+        drop(table);
+        let again = store.table(small()).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        drop(again);
+        store.drop_table("t").unwrap_or_else(|error| panic!("round {round}: {error}"));
+    }
+}
