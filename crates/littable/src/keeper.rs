@@ -68,8 +68,8 @@ impl Keeper {
         queue.tables.push(table);
     }
 
-    /// Whether anything but this keeper's threads uses a table. Where nothing else does, waits until
-    /// no thread holds the table.
+    /// Whether anything but this keeper's threads uses a table. Where nothing else does, waits
+    /// until no thread holds the table.
     pub fn has_users(&self, table: &Weak<Table>) -> bool {
         let mut queue = self.shared.queue.lock();
         loop {

@@ -319,8 +319,8 @@ impl Littable {
     /// `part` of `whole` of what the settings allow, from now on.
     pub fn set_cache_fraction(&self, part: usize, whole: usize) {
         self.inner.budget.set_capacity_fraction(part, whole);
-        // Locked until the end: references taken here are no use of a table that keeps it from being
-        // opened again.
+        // Locked until the end: references taken here are no use of a table that keeps it from
+        // being opened again.
         for table in self.inner.tables.lock().values().filter_map(Weak::upgrade) {
             for cache in [&table.ctx.read_cache, &table.ctx.write_cache].into_iter().flatten() {
                 cache.set_capacity_fraction(part, whole);
