@@ -24,6 +24,13 @@ const [VALIDATORS, FOLLOWERS] = [4, 2]
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const GAS_PRICE = 20_000_000_000n
 const FEE = { amount: [{ denom: 'wei', amount: (GAS_PRICE * 1_000_000n).toString() }], gas: '1000000' }
+
+/**
+ * Unbonding time in seconds: over while the tests between an undelegation and its withdrawal run,
+ * and long enough for evidence of a key that signed twice, which is as old as this at most.
+ */
+const UNBONDING_SECONDS = 25
+
 const BASE_PORT = basePort('cosmosNatives')
 const STAKING_PATH = '/cosmos/staking/v1beta1'
 
@@ -76,6 +83,8 @@ describe.skipIf(missing !== undefined)('a network', () => {
       String(BASE_PORT),
       '--chain-id',
       String(CHAIN),
+      '--unbonding-seconds',
+      String(UNBONDING_SECONDS),
     ])
     expect(made.status, made.stderr).toBe(0)
     const testnet = JSON.parse(fs.readFileSync(path.join(dir, 'net/testnet.json'), 'utf8')) as {
@@ -199,7 +208,8 @@ describe.skipIf(missing !== undefined)('a network', () => {
     expect([undelegated.code, undelegated.rawLog]).toEqual([0, ''])
     await until('the power falls', async () => (await power(key)) === 10)
     expect(await client.getDelegation(address, validator.operator_address)).toBeNull()
-    afterUndelegation = BigInt((await client.getBalance(address, 'wei')).amount)
+    const at = toHex(undelegated.height)
+    afterUndelegation = BigInt(await first().node.ask<Hex>('eth_getBalance', account(4).address, at))
   }, 60_000)
 
   /** The file of a node's ed25519 key. */

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
-import { NETWORK_FLAGS, numberFlag } from '../consensus/flags.ts'
+import { NETWORK_FLAGS, numberFlag, TESTNET_UNBONDING_SECONDS } from '../consensus/flags.ts'
 import { STORE_SETTINGS } from '../home.ts'
 import { required } from './db/task.ts'
 import { STOPPED_EXIT } from './job.ts'
@@ -27,6 +27,7 @@ export const testnet: Command = {
     validators: { value: 'V', doc: 'Number of validators. Default: 4, so that one may fail.' },
     followers: { value: 'F', doc: 'Number of nodes that do not vote. Default: 0.' },
     'base-port': { value: 'PORT', doc: `First port. Default: ${BASE_PORT}.` },
+    'unbonding-seconds': { value: 'SECONDS', doc: `Unbonding time of stake. Default: ${TESTNET_UNBONDING_SECONDS}.` },
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format, in place of a new one.' },
     'from-home': {
       value: 'HOME',

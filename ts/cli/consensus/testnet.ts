@@ -8,7 +8,7 @@ import { basePortMax, PORT_NAMES, PORT_SETTINGS, type TestnetNode, testnetNodes 
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { settingsOf } from '../home.ts'
-import { genesisOf, numberFlag, stakedGenesis, TESTNET_UNBONDING_SECONDS } from './flags.ts'
+import { genesisOf, numberFlag, stakedGenesis, TESTNET_UNBONDING_SECONDS, UNBONDING_SECONDS } from './flags.ts'
 import { chainSource } from './from-home.ts'
 import { makeNetworkHome, type NodeKeys, newNodeKeys } from './make-home.ts'
 
@@ -43,6 +43,7 @@ const valuesOf = ({ ports }: TestnetNode, nodes: readonly KeyedNode[]): Record<s
 export async function makeTestnet(parsed: Parsed, { dir, validators, followers, basePort }: Testnet, terminal: Terminal): Promise<boolean> {
   const { settings } = settingsOf(parsed, undefined, terminal)
   const first = numberFlag(parsed, 'base-port', 1, basePortMax(validators + followers)) ?? basePort
+  const unbonding = numberFlag(parsed, 'unbonding-seconds', 1, UNBONDING_SECONDS) ?? TESTNET_UNBONDING_SECONDS
   const now = Date.now()
   const isNew = !fs.existsSync(dir)
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -51,8 +52,8 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
   const nodes = testnetNodes(validators, followers, first).map((node): KeyedNode => ({ ...node, keys: newNodeKeys() }))
   const voting = nodes.filter(({ role }) => role === 'validator').map(({ name, keys }) => ({ name, key: keys.validatorKey }))
   // A chain that has blocks already keeps its genesis.
-  const appState = source?.appState ?? stakedGenesis(genesisOf(parsed, settings, now), voting, TESTNET_UNBONDING_SECONDS)
-  const genesis = genesisFile(appState, voting, now, source?.head, TESTNET_UNBONDING_SECONDS)
+  const appState = source?.appState ?? stakedGenesis(genesisOf(parsed, settings, now), voting, unbonding)
+  const genesis = genesisFile(appState, voting, now, source?.head, unbonding)
   const homeOf = ({ name }: TestnetNode): string => path.join(dir, name)
   let isDone = false
   try {
