@@ -52,7 +52,7 @@ const { node, pulse, callers, work } = overload
 const looks = []
 const cheap = []
 let failed = 0
-let told
+let totals
 try {
   callers.send(work(true))
   const tenth = MINUTES * 6000
@@ -71,7 +71,7 @@ try {
       `${i + 1} of 10: ${memory.toFixed(0)} MiB, ${files} files, ${threads} threads, ${processes} processes, ${lost.length} cheap calls failed`,
     )
   }
-  told = await callers.ask('stop')
+  totals = await callers.ask('stop')
 } finally {
   await overload.stop()
 }
@@ -92,8 +92,8 @@ for (const [what, more] of Object.entries(MORE)) {
   if (!(after <= before + more)) problems.push(`${what} grew from ${before} to ${after}`)
 }
 if (failed > 0) problems.push(`${failed} cheap calls were refused or failed`)
-const errors = Object.entries(told.errors).map(([error, count]) => `${count} ${error}`)
-console.log(`${told.asked} traces in ${MINUTES} minutes; errors: ${errors.join('; ') || 'none'}`)
+const errors = Object.entries(totals.errors).map(([error, count]) => `${count} ${error}`)
+console.log(`${totals.asked} traces in ${MINUTES} minutes; errors: ${errors.join('; ') || 'none'}`)
 for (const problem of problems) console.log(`soak: ${problem}`)
 if (problems.length === 0 && process.argv.includes('--write')) writePage()
 console.log(problems.length === 0 ? 'soak: passed' : 'soak: failed')

@@ -12,19 +12,19 @@ const client = createPublicClient({ transport: webSocket(url, { retryCount: 0, r
 await client.getBlockNumber().catch(() => fail(`no node answers at ${url}`))
 
 let left = Number(blocks)
-let told: Promise<void> = Promise.resolve()
+let lastPrinted: Promise<void> = Promise.resolve()
 const stop = client.watchBlockNumber({
   emitOnBegin: false,
   emitMissed: true,
   // One block after the other, however fast they come.
   onBlockNumber: (number) => {
-    told = told.then(() => tell(number))
+    lastPrinted = lastPrinted.then(() => print(number))
   },
   onError: () => fail(`the connection to ${url} ended`),
 })
 console.log(`following ${url}`)
 
-async function tell(number: bigint): Promise<void> {
+async function print(number: bigint): Promise<void> {
   const traces = await client.traceBlock(number, 'callTracer')
   console.log(`block ${number}: ${traces.length} transactions`)
   for (const { txHash, result, error } of traces) {

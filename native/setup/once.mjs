@@ -58,7 +58,7 @@ function take(lock) {
 export async function once(file, what, make) {
   const lock = `${path.dirname(file)}.lock`
   fs.mkdirSync(path.dirname(lock), { recursive: true })
-  let told = false
+  let isAnnounced = false
   while (!fs.existsSync(file)) {
     if (take(lock)) {
       const release = () => fs.rmSync(lock, { force: true })
@@ -76,8 +76,8 @@ export async function once(file, what, make) {
       fs.rmSync(lock, { force: true })
       continue
     }
-    if (!told) say(`waiting for process ${pid}, which makes ${what}`)
-    told = true
+    if (!isAnnounced) say(`waiting for process ${pid}, which makes ${what}`)
+    isAnnounced = true
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

@@ -108,12 +108,12 @@ async function attackRow(url, [name, tracer]) {
     (error) => words(error.message),
   )
   const beside = openLoop(url, Promise.all([attack, pause(LIMIT_MS)]))
-  const told = await attack
+  const outcome = await attack
   const ended = performance.now()
   await ask(url, ...HONEST)
   const recovered = performance.now() - ended
   const { p99 } = await beside
-  return [name, told, (ended - began).toFixed(0), recovered.toFixed(1), p99.toFixed(1)]
+  return [name, outcome, (ended - began).toFixed(0), recovered.toFixed(1), p99.toFixed(1)]
 }
 
 /**

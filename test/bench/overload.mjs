@@ -24,7 +24,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 /** Pairs under one kind of load. */
 async function measure({ pulse, callers, work }, hostile) {
   const [idle, loaded, failed] = [[], [], []]
-  const told = { asked: 0, errors: {}, traces: [], deadlines: [] }
+  const totals = { asked: 0, errors: {}, traces: [], deadlines: [] }
   for (let i = 0; i < PAIRS; i++) {
     const before = await pulse.ask({ ms: HALF_MS })
     callers.send(work(hostile))
@@ -34,15 +34,15 @@ async function measure({ pulse, callers, work }, hostile) {
     idle.push(before.took)
     loaded.push(beside.took)
     failed.push(...before.failed, ...beside.failed)
-    told.asked += did.asked
-    told.traces.push(...did.traces)
-    told.deadlines.push(...did.deadlines)
-    for (const [error, count] of Object.entries(did.errors)) told.errors[error] = (told.errors[error] ?? 0) + count
+    totals.asked += did.asked
+    totals.traces.push(...did.traces)
+    totals.deadlines.push(...did.deadlines)
+    for (const [error, count] of Object.entries(did.errors)) totals.errors[error] = (totals.errors[error] ?? 0) + count
     console.error(
       `${hostile ? 'hostile' : 'mix'} pair ${i + 1}: p99 ${percentile(before.took, 99).toFixed(2)} -> ${percentile(beside.took, 99).toFixed(2)} ms, ${did.asked} traces`,
     )
   }
-  return { idle, loaded, failed, told }
+  return { idle, loaded, failed, totals }
 }
 
 const cell = (values, digits = 2) =>
@@ -65,16 +65,16 @@ function cheapRow(name, { idle, loaded, failed }) {
 }
 
 /** A row of the table of traces. */
-function traceRow(name, { told }) {
-  const late = told.deadlines.filter(({ deadline, ms }) => ms > deadline + Math.max(deadline * DEADLINE_PART, DEADLINE_MS))
-  const worst = Math.max(0, ...told.deadlines.map(({ deadline, ms }) => ms - deadline))
-  const errors = Object.entries(told.errors).map(([error, count]) => `${count} ${error}`)
+function traceRow(name, { totals }) {
+  const late = totals.deadlines.filter(({ deadline, ms }) => ms > deadline + Math.max(deadline * DEADLINE_PART, DEADLINE_MS))
+  const worst = Math.max(0, ...totals.deadlines.map(({ deadline, ms }) => ms - deadline))
+  const errors = Object.entries(totals.errors).map(([error, count]) => `${count} ${error}`)
   return [
     name,
-    told.asked,
-    percentile(told.traces, 50).toFixed(0),
-    percentile(told.traces, 99).toFixed(0),
-    `${told.deadlines.length - late.length} of ${told.deadlines.length}${late.length > 0 ? '  LOSING' : ''}`,
+    totals.asked,
+    percentile(totals.traces, 50).toFixed(0),
+    percentile(totals.traces, 99).toFixed(0),
+    `${totals.deadlines.length - late.length} of ${totals.deadlines.length}${late.length > 0 ? '  LOSING' : ''}`,
     worst.toFixed(0),
     errors.join('; ').slice(0, 200) || 'none',
   ]

@@ -108,7 +108,7 @@ export class Sample {
   private readonly watch: Watch
   private ended: number | undefined
   private bytes = 0
-  private told = false
+  private isRecorded = false
   private isHistorical = false
 
   constructor(meter: RequestMeter, method: string | undefined, sender: Sender, began: number, watch: Watch = NO_WATCH) {
@@ -164,8 +164,8 @@ export class Sample {
   }
 
   private end(outcome: number): void {
-    if (this.told) return
-    this.told = true
+    if (this.isRecorded) return
+    this.isRecorded = true
     const ended = this.ended ?? this.meter.now()
     this.meter.request(this.endpoint, this.connection, outcome, this.began, ended)
     const ms = ended - this.began

@@ -6,7 +6,7 @@ import { blockOverrides as blockCodec, stateOverrides as stateCodec, transaction
 import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { simulation } from '../rpc/codec/simulate.ts'
 import { type AbortOptions, abortable, within } from './abort-options.ts'
-import { ArgumentError, told } from './errors.ts'
+import { ArgumentError, withTypedErrors } from './errors.ts'
 import { Packed } from './packed.ts'
 import { blockRef } from './reading/chain.ts'
 import type { AnyData, AnyQuantity, BlockPlace, Data, Form, Hex } from './values.ts'
@@ -144,7 +144,7 @@ export async function call<F extends Form>(core: Core, request: CallRequest, opt
     blockOverrides: blockOverridesOf(options),
   }
   const { caller, end } = abortable(core)
-  const returned = await within(options, () => told(readAs<Hex>(caller, 'call', args)), end)
+  const returned = await within(options, () => withTypedErrors(readAs<Hex>(caller, 'call', args)), end)
   if (options.form !== 'bytes') return returned as Data<F>
   const bytes = Buffer.from(returned.slice(2), 'hex')
   return new Packed(bytes, 'bytes').data(bytes.length) as Data<F>
@@ -185,7 +185,7 @@ export async function simulate(core: Core, bundle: Bundle, options: SimulateOpti
   }
   const args = { options: checked(simulation, wanted, 'the bundle'), block: blockRef(options.block ?? 'latest') }
   const { caller, end } = abortable(core)
-  const blocks = await within(options, () => told(readAs<readonly RawBlock[]>(caller, 'simulateV1', args)), end)
+  const blocks = await within(options, () => withTypedErrors(readAs<readonly RawBlock[]>(caller, 'simulateV1', args)), end)
   return blocks.map((block) => ({
     number: BigInt(block.number),
     hash: block.hash,

@@ -211,7 +211,7 @@ export function hearthError(e: unknown): unknown {
 export const closed = (): ClosedError => new ClosedError('closed', 'the node is closed')
 
 /** @internal Awaits work of the core; its failures become errors of scripts. */
-export async function told<T>(work: Promise<T>): Promise<T> {
+export async function withTypedErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (e) {

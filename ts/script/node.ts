@@ -21,7 +21,7 @@ import { type Server, startServer } from '../server/index.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
 import { type AbortOptions, within } from './abort-options.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
-import { closed, told } from './errors.ts'
+import { closed, withTypedErrors } from './errors.ts'
 import { guarded } from './guard.ts'
 import { NodeProvider, type Provider } from './provider.ts'
 import type { Block } from './reading/blocks.ts'
@@ -290,7 +290,7 @@ export class HearthNode implements AsyncDisposable {
     try {
       const done = await within(
         abort,
-        () => told(job.wait()),
+        () => withTypedErrors(job.wait()),
         () => job.cancel(),
       )
       onProgress?.(job.progress())
@@ -344,7 +344,7 @@ export class HearthNode implements AsyncDisposable {
     await Promise.all([...this.servers].map((server) => server.stop()))
     await this.tables.close()
     try {
-      await told(this.parts.core.close())
+      await withTypedErrors(this.parts.core.close())
     } finally {
       this.parts.cleanUp()
     }
@@ -362,7 +362,7 @@ export async function openNode(options: OpenOptions): Promise<HearthNode> {
   const home = path.resolve(options.home)
   const { settings: given = {}, mode, readOnly = false } = options
   const settings = settingsOf(home, given, mode === 'dev')
-  const core = await told(openCore(configOf({ ...options, home }, settings)))
+  const core = await withTypedErrors(openCore(configOf({ ...options, home }, settings)))
   return new HearthNode({ core, home, settings, readOnly, cleanUp: () => undefined })
 }
 
@@ -380,7 +380,7 @@ export async function createDevNode({ settings: given = {} }: DevNodeOptions = {
   const { home, remove: cleanUp } = temporaryHome(fs.existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir())
   try {
     const settings = settingsOf(home, { 'state-commit.flatkv.fsync': 'none', 'state-commit.flatkv.min_free_bytes': '0', ...given }, true)
-    const core = await told(openCore(configOf({ home, mode: 'dev' }, settings)))
+    const core = await withTypedErrors(openCore(configOf({ home, mode: 'dev' }, settings)))
     const node = new HearthNode({ core, home, settings, readOnly: false, cleanUp })
     return Object.assign(node, { accounts: devAccounts() })
   } catch (e) {

@@ -4,7 +4,7 @@ import type { IterateOptions, LittableIterator, LittableStore, LittableTable } f
 import type { Core } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
 import type { AbortOptions } from './abort-options.ts'
-import { told } from './errors.ts'
+import { withTypedErrors } from './errors.ts'
 import { Packed } from './packed.ts'
 import { type Rows, readAhead } from './reading/rows.ts'
 import { type AnyData, type Data, dataOf, type Form } from './values.ts'
@@ -139,7 +139,7 @@ export const kvOf = (core: Core): Kv => ({
     return readAhead(
       async () => all,
       async (keys: Keys) => {
-        const bytes = await told(readBytes(core, 'read', { what: 'rows', of: { db, ...keys, reverse } }))
+        const bytes = await withTypedErrors(readBytes(core, 'read', { what: 'rows', of: { db, ...keys, reverse } }))
         const packed = new Packed(bytes, form)
         const more = packed.flag()
         const items = packed.list(() => ({ key: packed.sized(), value: packed.sized(), height: packed.optional(() => packed.u64()) }))

@@ -73,9 +73,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let transactions: usize = blocks.iter().map(|block| block.body.transactions.len()).sum();
     let gas: u64 = blocks.iter().map(|block| block.header.gas_used).sum();
-    let told = format!(
+    let report = format!(
         r#"{{"with":{with:?},"without":{without:?},"bytes":{stored},"blocks":{},"transactions":{transactions},"gas":{gas}}}"#,
         blocks.len()
     );
-    Ok(fs::write(out, told)?)
+    Ok(fs::write(out, report)?)
 }

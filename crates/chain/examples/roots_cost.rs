@@ -107,7 +107,7 @@ impl Side {
         Ok(())
     }
 
-    fn told(&self) -> String {
+    fn report(&self) -> String {
         format!(r#"{{"seconds":{:?},"cpu":{:?}}}"#, self.seconds, self.cpu)
     }
 }
@@ -152,6 +152,6 @@ fn main() -> Fallible<()> {
         }
     }
     let root: B256 = with.kv.head().ok_or("no head")?.commitment;
-    let told = format!(r#"{{"with":{},"without":{},"root":"{root}"}}"#, with.told(), without.told());
-    Ok(fs::write(out, told)?)
+    let report = format!(r#"{{"with":{},"without":{},"root":"{root}"}}"#, with.report(), without.report());
+    Ok(fs::write(out, report)?)
 }

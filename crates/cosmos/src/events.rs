@@ -28,8 +28,9 @@ pub fn events(decoded: &Decoded, outcome: &NativeOutcome) -> Vec<Event> {
     let module = if matches!(message, Message::Send { .. }) { "bank" } else { "staking" };
     let module = if *message == Message::Unjail { "slashing" } else { module };
     let action = message.type_url().to_owned();
-    let told = vec![("action", action), ("sender", signer.clone()), ("module", module.to_owned())];
-    events.push(("message", told));
+    let message_attributes =
+        vec![("action", action), ("sender", signer.clone()), ("module", module.to_owned())];
+    events.push(("message", message_attributes));
     events.extend(transfer(message, &signer));
     events.extend(staking(message, &signer, outcome));
     events

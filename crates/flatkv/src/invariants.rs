@@ -95,12 +95,12 @@ mod tests {
             ("oldest height of block 8 is 6, expected 7", record(8, 7, vec![5, 10], 6)),
             ("height above the oldest one of block 8 is 8, expected 9", record(8, 7, vec![5, 10], 9)),
         ] {
-            let told = check(first(), second);
-            assert!(told.contains(what), "{what}: {told}");
+            let message = check(first(), second);
+            assert!(message.contains(what), "{what}: {message}");
         }
         let what = "table";
-        let told = check(record(7, 0, vec![3, 9], 7), record(8, 7, vec![5, 10], 7));
-        assert!(told.contains("end of a joined table of block 7 is 3, expected 4"), "{what}: {told}");
+        let message = check(record(7, 0, vec![3, 9], 7), record(8, 7, vec![5, 10], 7));
+        assert!(message.contains("end of a joined table of block 7 is 3, expected 4"), "{what}: {message}");
     }
 
     #[test]

@@ -262,33 +262,33 @@ struct CanonicalWal<'a> {
 
 impl<'a> CanonicalWal<'a> {
     fn new(records: &'a [Found]) -> Result<Self, StateError> {
-        let mut told = Self { base: None, blocks: Vec::new() };
+        let mut wal_blocks = Self { base: None, blocks: Vec::new() };
         for found in records {
             let head = &found.head.head;
             if !found.head.unwind {
-                let follows = match told.top() {
+                let follows = match wal_blocks.top() {
                     Some((height, hash)) => height + 1 == head.height && hash == found.head.parent,
                     None => true,
                 };
                 if !follows {
                     return Err(corrupt("WAL"));
                 }
-                if told.top().is_none() && found.number > 1 {
-                    told.base = head.height.checked_sub(1).map(|below| (below, found.head.parent));
+                if wal_blocks.top().is_none() && found.number > 1 {
+                    wal_blocks.base = head.height.checked_sub(1).map(|below| (below, found.head.parent));
                 }
-                told.blocks.push(found);
+                wal_blocks.blocks.push(found);
                 continue;
             }
-            while told.blocks.last().is_some_and(|block| block.head.head.height > head.height) {
-                told.blocks.pop();
+            while wal_blocks.blocks.last().is_some_and(|block| block.head.head.height > head.height) {
+                wal_blocks.blocks.pop();
             }
-            match told.blocks.last() {
+            match wal_blocks.blocks.last() {
                 Some(block) if block.head.head.hash != head.hash => return Err(corrupt("WAL")),
                 Some(_) => {}
-                None => told.base = Some((head.height, head.hash)),
+                None => wal_blocks.base = Some((head.height, head.hash)),
             }
         }
-        Ok(told)
+        Ok(wal_blocks)
     }
 
     fn top(&self) -> Option<(Height, B256)> {
@@ -354,12 +354,14 @@ impl<'m> Replay<'m> {
 
     /// Follows the WAL to its end, or to a height that the database then has.
     fn follow(&mut self, scan: &WalScan, to: Option<Height>) -> Result<(), FlatKvError> {
-        let mut told = CanonicalWal::new(&scan.records)?;
+        let mut wal_blocks = CanonicalWal::new(&scan.records)?;
         if let Some(to) = to {
-            told.blocks.truncate(told.blocks.partition_point(|block| block.head.head.height <= to));
+            wal_blocks
+                .blocks
+                .truncate(wal_blocks.blocks.partition_point(|block| block.head.head.height <= to));
         }
-        if let Some((top, _)) = told.top() {
-            self.follow_wal(scan, &told, top)?;
+        if let Some((top, _)) = wal_blocks.top() {
+            self.follow_wal(scan, &wal_blocks, top)?;
         }
         match (self.head, to) {
             (Some(head), Some(to)) if head.height > to && to >= self.oldest => self.unwind(head, to),
@@ -387,20 +389,20 @@ impl<'m> Replay<'m> {
     fn follow_wal(
         &mut self,
         scan: &WalScan,
-        told: &CanonicalWal<'_>,
+        wal_blocks: &CanonicalWal<'_>,
         top: Height,
     ) -> Result<(), FlatKvError> {
         let above = match self.head {
-            None if told.base.is_none() => 0,
-            None => return Err(FlatKvError::Diverged { store: 0, base: told.bottom(), head: top }),
+            None if wal_blocks.base.is_none() => 0,
+            None => return Err(FlatKvError::Diverged { store: 0, base: wal_blocks.bottom(), head: top }),
             Some(head) => {
-                let shared = self.shared(told, head, top)?;
+                let shared = self.shared(wal_blocks, head, top)?;
                 self.unwind(head, shared)?;
                 shared + 1
             }
         };
-        let first = told.blocks.partition_point(|block| block.head.head.height < above);
-        let mut left = &told.blocks[first..];
+        let first = wal_blocks.blocks.partition_point(|block| block.head.head.height < above);
+        let mut left = &wal_blocks.blocks[first..];
         while !left.is_empty() {
             let done = self.replay(scan, left)?;
             left = &left[done..];
@@ -409,13 +411,13 @@ impl<'m> Replay<'m> {
     }
 
     /// The highest block that RocksDB and WAL have both.
-    fn shared(&self, told: &CanonicalWal<'_>, head: Head, top: Height) -> Result<Height, FlatKvError> {
-        for height in (told.bottom().max(self.oldest)..=head.height.min(top)).rev() {
-            if told.hash(height) == Some(block_changes(&self.db, height)?.hash) {
+    fn shared(&self, wal_blocks: &CanonicalWal<'_>, head: Head, top: Height) -> Result<Height, FlatKvError> {
+        for height in (wal_blocks.bottom().max(self.oldest)..=head.height.min(top)).rev() {
+            if wal_blocks.hash(height) == Some(block_changes(&self.db, height)?.hash) {
                 return Ok(height);
             }
         }
-        Err(FlatKvError::Diverged { store: head.height, base: told.bottom(), head: top })
+        Err(FlatKvError::Diverged { store: head.height, base: wal_blocks.bottom(), head: top })
     }
 
     fn unwind(&mut self, head: Head, to: Height) -> Result<(), FlatKvError> {

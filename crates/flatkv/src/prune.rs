@@ -91,9 +91,9 @@ impl Unreported {
         if pruned == self.from || !due {
             return;
         }
-        let told = LogEntry::new(Level::Info, "stores", "old history was pruned").number("height", pruned);
-        let told = told.count("blocks", pruned - self.from).count("rows", self.rows);
-        core.metrics.log.add(told.seconds(self.took));
+        let entry = LogEntry::new(Level::Info, "stores", "old history was pruned").number("height", pruned);
+        let entry = entry.count("blocks", pruned - self.from).count("rows", self.rows);
+        core.metrics.log.add(entry.seconds(self.took));
         *self = Self::since(pruned, false);
     }
 }
@@ -124,8 +124,8 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
                 // do not read is left to `hearth db verify`; nothing is deleted without them.
                 Err(error) => {
                     if core.pruning.wake.lock().is_some() {
-                        let told = LogEntry::new(Level::Warn, "stores", "pruning of history stopped");
-                        core.metrics.log.add(told.text("why", error));
+                        let entry = LogEntry::new(Level::Warn, "stores", "pruning of history stopped");
+                        core.metrics.log.add(entry.text("why", error));
                     }
                     return;
                 }

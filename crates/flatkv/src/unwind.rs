@@ -76,10 +76,10 @@ impl Core {
             writer.lattice = lattice;
         }
         self.after_write(&mut writer);
-        let told = LogEntry::new(Level::Info, "stores", "blocks were taken back").number("height", to);
-        let told = told.count("blocks", from.height - to).seconds(began.elapsed());
+        let entry = LogEntry::new(Level::Info, "stores", "blocks were taken back").number("height", to);
+        let entry = entry.count("blocks", from.height - to).seconds(began.elapsed());
         // A chain that is tried out may go back many times a second.
-        self.metrics.log.merge(told);
+        self.metrics.log.merge(entry);
         Ok(())
     }
 }

@@ -128,14 +128,14 @@ impl StateView {
         let cursor = HistoryCursor::new(&self.core.db);
         let mut values = Vec::with_capacity(keys.len());
         for (key, row) in keys.iter().zip(latest) {
-            let told = match &row {
+            let known = match &row {
                 Some(row) => {
                     let (stamp, value) = split_stamp(row)?;
                     (stamp <= self.height()).then(|| read(value).map(Some)).transpose()?
                 }
                 None => absent_is_absent.then_some(None),
             };
-            values.push(match told {
+            values.push(match known {
                 Some(value) => value,
                 None => self.past_value(history(key), Some(&cursor), &read)?,
             });

@@ -188,12 +188,12 @@ impl CosmosView<'_> {
     }
 
     fn run(&self, request: &CallRequest) -> Result<CallOutcome, QueryError> {
-        self.on_site(|site, limits| call(site, request, None, None, limits)).map_err(told)
+        self.on_site(|site, limits| call(site, request, None, None, limits)).map_err(query_error)
     }
 }
 
 /// An error that no client caused.
-fn told(error: CallError) -> QueryError {
+fn query_error(error: CallError) -> QueryError {
     match error {
         CallError::State(error) => QueryError::State(error),
         other => QueryError::internal(other.to_string()),

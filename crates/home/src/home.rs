@@ -112,8 +112,8 @@ impl Home {
             return;
         }
         if let Err(error) = self.chain.snapshot_if_moved() {
-            let told = LogEntry::new(Level::Warn, "stores", "no snapshot could be taken");
-            log.add(told.text("why", error));
+            let entry = LogEntry::new(Level::Warn, "stores", "no snapshot could be taken");
+            log.add(entry.text("why", error));
         }
     }
 

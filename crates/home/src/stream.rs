@@ -552,8 +552,8 @@ mod tests {
     #[test]
     fn a_vanished_job_is_an_error_and_a_waiter_is_called() {
         let (sender, stream) = channel(|| {});
-        let (told, answer) = mpsc::channel();
-        stream.ready_with(move |ready| told.send(ready).expect("test waits"));
+        let (notify, answer) = mpsc::channel();
+        stream.ready_with(move |ready| notify.send(ready).expect("test waits"));
         drop(sender);
         assert!(matches!(answer.recv().expect("called"), Err(NodeError::Internal { .. })));
     }
@@ -561,8 +561,8 @@ mod tests {
     #[test]
     fn a_waiter_is_called_at_the_end_and_reads_what_came() {
         let (mut sender, stream) = channel(|| {});
-        let (told, answer) = mpsc::channel();
-        stream.ready_with(move |ready| told.send(ready).expect("test waits"));
+        let (notify, answer) = mpsc::channel();
+        stream.ready_with(move |ready| notify.send(ready).expect("test waits"));
         sender.write(b"abc").expect("room");
         sender.finish(Ok(()));
         assert_eq!(answer.recv().expect("called").expect("no error"), 3);
@@ -577,8 +577,8 @@ mod tests {
     #[test]
     fn a_waiter_is_called_once_and_a_second_is_refused() {
         let (mut sender, stream) = channel(|| {});
-        let (told, answer) = mpsc::channel();
-        stream.ready_with(move |ready| told.send(ready).expect("test waits"));
+        let (notify, answer) = mpsc::channel();
+        stream.ready_with(move |ready| notify.send(ready).expect("test waits"));
         let (refused, second) = mpsc::channel();
         stream.ready_with(move |ready| refused.send(ready).expect("test waits"));
         assert!(matches!(second.recv().expect("called"), Err(NodeError::Internal { .. })));

@@ -89,7 +89,7 @@ impl Table {
         key: &[u8],
         direction: Direction,
     ) -> Result<Option<TableIter>, LittError> {
-        let Some((lane, hit)) = self.find_or_mend(key)? else { return Ok(None) };
+        let Some((lane, hit)) = self.find_or_rebuild(key)? else { return Ok(None) };
         if self.is_pruned(&hit) {
             return Err(self.ctx.pruned());
         }

@@ -71,11 +71,11 @@ impl Table {
         if passed {
             self.recount();
             self.ctx.metrics.garbage_collection.record_duration(start.elapsed());
-            let told =
+            let entry =
                 LogEntry::new(Level::Info, "stores", "old segments are gone").text("table", &self.ctx.name);
-            let told =
-                told.count("segments", removed.into()).number("keptFrom", floor).seconds(start.elapsed());
-            self.ctx.metrics.log.add(told);
+            let entry =
+                entry.count("segments", removed.into()).number("keptFrom", floor).seconds(start.elapsed());
+            self.ctx.metrics.log.add(entry);
         }
         Ok(removed)
     }

@@ -39,7 +39,7 @@ pub(crate) struct Shard {
     /// Damage of a key index that a look-up met and that is still to be repaired.
     pub broken: Mutex<Option<LittError>>,
     /// Damaged key indexes that were made again.
-    pub mended: AtomicU64,
+    pub rebuilt: AtomicU64,
 }
 
 /// The segments and indexes of a shard. Locked for looking up and replacing only, never around
@@ -96,8 +96,8 @@ impl Shard {
         let zero = AtomicU64::default;
         let (value_bytes_read, value_reads, index_reads) = (zero(), zero(), zero());
         let (state, next) = (RwLock::new(state), Mutex::default());
-        let (broken, mended) = (Mutex::default(), zero());
-        Self { ctx, shard, state, next, value_bytes_read, value_reads, index_reads, broken, mended }
+        let (broken, rebuilt) = (Mutex::default(), zero());
+        Self { ctx, shard, state, next, value_bytes_read, value_reads, index_reads, broken, rebuilt }
     }
 
     /// Looks a key up: one page of an index is read at most, but for false hits of a filter.

@@ -172,7 +172,7 @@ impl Table {
     /// # Errors
     /// As [`Table::get`], but for bytes that are damaged.
     pub fn exists(&self, key: &[u8]) -> Result<bool, LittError> {
-        match self.find_or_mend(key)? {
+        match self.find_or_rebuild(key)? {
             None | Some((_, Hit::Gone)) => Ok(false),
             Some((_, hit)) => Ok(!self.is_pruned(&hit)),
         }
@@ -184,7 +184,7 @@ impl Table {
         range: impl Fn(u32) -> Result<Range<u32>, LittError>,
     ) -> Result<Option<Value>, LittError> {
         let start = Instant::now();
-        let Some((lane, hit)) = self.find_or_mend(key)? else { return Ok(None) };
+        let Some((lane, hit)) = self.find_or_rebuild(key)? else { return Ok(None) };
         if self.is_pruned(&hit) {
             return Err(self.ctx.pruned());
         }
@@ -217,7 +217,7 @@ impl Table {
     }
 
     /// As [`Table::find`]; has key indexes made again that turn out to be damaged.
-    pub(crate) fn find_or_mend(&self, key: &[u8]) -> Result<Option<(&Shard, Hit)>, LittError> {
+    pub(crate) fn find_or_rebuild(&self, key: &[u8]) -> Result<Option<(&Shard, Hit)>, LittError> {
         match self.find(key) {
             Err(LittError::Corrupt { .. }) if self.is_broken() && self.ctx.may_write() => {
                 self.store.poke(self);
@@ -312,7 +312,7 @@ impl Table {
             info.value_bytes_read += lane.value_bytes_read.load(Ordering::Relaxed);
             info.value_reads += lane.value_reads.load(Ordering::Relaxed);
             info.index_reads += lane.index_reads.load(Ordering::Relaxed);
-            info.indexes_mended += lane.mended.load(Ordering::Relaxed);
+            info.indexes_rebuilt += lane.rebuilt.load(Ordering::Relaxed);
         }
         info.keys = self.len();
         info.bytes = self.size();
@@ -355,5 +355,5 @@ pub struct TableInfo {
     /// Reads of index pages since the table was opened.
     pub index_reads: u64,
     /// Damaged key indexes that were made again since the table was opened.
-    pub indexes_mended: u64,
+    pub indexes_rebuilt: u64,
 }

@@ -370,7 +370,7 @@ impl Table {
             let at = runs.partition_point(|other| other.first > made.first);
             runs.insert(at, made);
         }
-        lane.mended.fetch_add(1, Ordering::Relaxed);
+        lane.rebuilt.fetch_add(1, Ordering::Relaxed);
         let kept = lane.state.read().runs.iter().any(|other| other.path == run.path);
         self.replace_runs(lane, std::slice::from_ref(&run), None);
         if !kept {

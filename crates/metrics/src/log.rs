@@ -179,12 +179,12 @@ impl Log {
     /// Takes all, the oldest first; how many were lost before them is an entry of its own.
     pub fn take(&self) -> Vec<LogEntry> {
         let State { entries, lost } = std::mem::take(&mut *self.0.lock());
-        let told = (lost > 0).then(|| {
+        let warning = (lost > 0).then(|| {
             let why = "entries of the log were lost: more came than were taken";
-            let told = LogEntry::new(Level::Warn, "log", why).count("entries", lost);
-            LogEntry { time_ms: entries.front().and_then(|oldest| oldest.time_ms), ..told }
+            let warning = LogEntry::new(Level::Warn, "log", why).count("entries", lost);
+            LogEntry { time_ms: entries.front().and_then(|oldest| oldest.time_ms), ..warning }
         });
-        told.into_iter().chain(entries).collect()
+        warning.into_iter().chain(entries).collect()
     }
 }
 

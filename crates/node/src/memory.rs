@@ -173,8 +173,8 @@ fn log_pressure(log: &Log, before: Pressure, now: Pressure, used: u64, budget: u
         _ if now.share > before.share => (Level::Info, "memory gets free: caches may grow"),
         _ => return,
     };
-    let told = LogEntry::new(level, "memory", what).number("usedBytes", used).number("budgetBytes", budget);
-    log.add(told.number("cachePercent", u64::from(now.share * 100 / WHOLE)));
+    let entry = LogEntry::new(level, "memory", what).number("usedBytes", used).number("budgetBytes", budget);
+    log.add(entry.number("cachePercent", u64::from(now.share * 100 / WHOLE)));
 }
 
 /// Resident memory of this process, in bytes; `None` where the system does not say.

@@ -120,11 +120,11 @@ impl Node {
         let (home, traces) = (rooms.home.clone(), rooms.traces.clone());
         let follows = home.chain().is_follower() && !config.read_only;
         let opened = home.status();
-        let told = format!(
+        let message = format!(
             "open at block {} ({}), state from block {} on",
             opened.head, opened.head_hash, opened.oldest_state
         );
-        metrics.log().add(LogEntry::new(Level::Info, "stores", told));
+        metrics.log().add(LogEntry::new(Level::Info, "stores", message));
         let bakery = config.bake.enabled.then(|| BakeService::start(&traces, &metrics)).transpose()?;
         let baker = bakery.as_ref().map(|bakery| bakery.worker().clone());
         let inbox = (!config.read_only)

@@ -60,9 +60,9 @@ impl Child {
     pub fn hear(&mut self, message: Message) -> Result<Message, Layers> {
         match (self.layers, message.kind, <[u8; 4]>::try_from(message.payload.as_slice())) {
             (None, CONFINED, Ok(bits)) => {
-                let told = Layers::of_bits(u32::from_le_bytes(bits));
+                let reported = Layers::of_bits(u32::from_le_bytes(bits));
                 // It knows nothing of namespaces; the one that started it does.
-                let own = told.without(Layers::NAMESPACES).without(Layers::THREADS);
+                let own = reported.without(Layers::NAMESPACES).without(Layers::THREADS);
                 let layers = own.and(self.process.layers());
                 self.layers = Some(layers);
                 Err(layers)

@@ -72,17 +72,17 @@ impl Lease {
 
     /// Whether the child gets nothing before it has reported what confines it.
     fn must_report_first(&self) -> bool {
-        let told = self.child.as_ref().is_none_or(|child| child.layers.is_some());
-        !told && self.shared.options.require != Layers::NONE
+        let is_known = self.child.as_ref().is_none_or(|child| child.layers.is_some());
+        !is_known && self.shared.options.require != Layers::NONE
     }
 
     /// Whether it has reported now. A child whose first message is another one reports nothing, so
     /// nothing holds.
     fn has_reported(&mut self) -> Result<bool, Ended> {
         let Some(message) = self.on_child(|child| child.channel.read())? else { return Ok(false) };
-        let told =
+        let layers =
             self.child.as_mut().map_or(Layers::NONE, |child| child.hear(message).err().unwrap_or_default());
-        self.shared.confined(told)?;
+        self.shared.confined(layers)?;
         Ok(true)
     }
 

@@ -292,8 +292,8 @@ impl Shared {
         if before != Some(layers) {
             let absent = Layers::ALL.without(layers);
             let level = if layers.contains(Layers::SYSTEM_CALLS) { Level::Info } else { Level::Warn };
-            let told = "processes of JavaScript tracers are confined";
-            let entry = LogEntry::new(level, "scripts", told).text("by", layers).text("without", absent);
+            let text = "processes of JavaScript tracers are confined";
+            let entry = LogEntry::new(level, "scripts", text).text("by", layers).text("without", absent);
             self.log.add(entry);
         }
         self.missing(Some(layers)).map_or(Ok(()), |missing| Err(Ended::Unconfined { missing }))
@@ -301,8 +301,8 @@ impl Shared {
 
     /// Says that a child tried a system call that kills.
     pub fn report_forbidden(&self) {
-        let told = "a process of JavaScript tracers was killed for a system call that none makes: its script may have broken out of V8";
-        self.log.add(LogEntry::new(Level::Error, "scripts", told));
+        let text = "a process of JavaScript tracers was killed for a system call that none makes: its script may have broken out of V8";
+        self.log.add(LogEntry::new(Level::Error, "scripts", text));
     }
 
     /// Refuses requests from now on, and those that wait.

@@ -28,7 +28,7 @@ pub struct SharedTraces(Mutex<Vec<(B256, TracePlan, Arc<Running>)>>);
 /// A trace that runs, as far as it has come.
 #[derive(Default)]
 pub struct Running {
-    told: Mutex<SharedBuffer>,
+    buffer: Mutex<SharedBuffer>,
     more: Condvar,
 }
 
@@ -95,23 +95,23 @@ impl Drop for Leader<'_> {
 impl Running {
     /// The first end counts.
     fn ends(&self, end: End) {
-        let mut told = self.told.lock();
-        if told.end == End::Open {
-            told.end = end;
+        let mut buffer = self.buffer.lock();
+        if buffer.end == End::Open {
+            buffer.end = end;
         }
         self.more.notify_all();
     }
 
     fn add(&self, chunk: &[u8]) {
-        let mut told = self.told.lock();
-        if told.end != End::Open {
+        let mut buffer = self.buffer.lock();
+        if buffer.end != End::Open {
             return;
         }
-        if told.bytes.len() + chunk.len() > SHARED_TRACE_BYTES {
-            told.bytes = Vec::new();
-            told.end = End::Lost;
+        if buffer.bytes.len() + chunk.len() > SHARED_TRACE_BYTES {
+            buffer.bytes = Vec::new();
+            buffer.end = End::Lost;
         } else {
-            told.bytes.extend_from_slice(chunk);
+            buffer.bytes.extend_from_slice(chunk);
         }
         self.more.notify_all();
     }
@@ -125,20 +125,20 @@ impl Running {
         let mut sent = 0;
         loop {
             let piece = {
-                let mut told = self.told.lock();
-                if told.bytes.len() <= sent && told.end == End::Open {
-                    let late = self.more.wait_for(&mut told, PATIENCE).timed_out();
-                    if late && told.bytes.len() <= sent {
+                let mut buffer = self.buffer.lock();
+                if buffer.bytes.len() <= sent && buffer.end == End::Open {
+                    let late = self.more.wait_for(&mut buffer, PATIENCE).timed_out();
+                    if late && buffer.bytes.len() <= sent {
                         return Ok(Some(sent as u64));
                     }
                 }
-                if let Some(origin) = told.origin.filter(|_| sent == 0) {
+                if let Some(origin) = buffer.origin.filter(|_| sent == 0) {
                     sender.set_origin(origin);
                 }
-                match told.end {
+                match buffer.end {
                     End::Lost => return Ok(Some(sent as u64)),
-                    End::Whole if told.bytes.len() == sent => return Ok(None),
-                    _ => told.bytes[sent..].iter().take(PIECE_BYTES).copied().collect::<Vec<u8>>(),
+                    End::Whole if buffer.bytes.len() == sent => return Ok(None),
+                    _ => buffer.bytes[sent..].iter().take(PIECE_BYTES).copied().collect::<Vec<u8>>(),
                 }
             };
             if limits.cancel.is_cancelled() {
@@ -175,7 +175,7 @@ impl<'a> TraceOutput<'a> {
             self.sender.set_origin(origin);
         }
         if let Some(running) = self.running {
-            running.told.lock().origin = Some(origin);
+            running.buffer.lock().origin = Some(origin);
         }
     }
 }

@@ -184,14 +184,14 @@ mod tests {
     fn a_stall_is_reported_ever_more_rarely_and_at_its_end() {
         let mut policy = policy();
         let stuck = run(&mut policy, 0..3000, |_| (0, 0, Phase::Serving));
-        let told: Vec<Duration> = stuck
+        let overdue: Vec<Duration> = stuck
             .iter()
             .map(|(_, step)| match step {
                 Step::Stalls(stands) => *stands,
                 step => panic!("{step:?}"),
             })
             .collect();
-        let seconds: Vec<u64> = told.iter().map(Duration::as_secs).collect();
+        let seconds: Vec<u64> = overdue.iter().map(Duration::as_secs).collect();
         assert_eq!(seconds, [1, 2, 4, 8, 17, 35, 70, 130, 190, 250]);
         let over = run(&mut policy, 3000..3100, |tick| (tick, 0, Phase::Serving));
         assert_eq!(over, [(millis(300_000), Step::Stalled(millis(299_750)))]);

@@ -117,7 +117,7 @@ function ask(url, agent, localAddress, method, params) {
 /** The outcome of all requests. */
 const fresh = () => ({ asked: 0, errors: {}, traces: [], deadlines: [] })
 
-let told = fresh()
+let totals = fresh()
 let over = false
 
 async function caller(number, work) {
@@ -126,13 +126,13 @@ async function caller(number, work) {
   while (!over) {
     const [method, params, deadline, hostile] = next(work, below)
     const { ms, waited, error } = await ask(work.url, agent, `127.0.0.${number + 2}`, method, params)
-    told.asked++
-    if (deadline === undefined) told.traces.push(ms)
+    totals.asked++
+    if (deadline === undefined) totals.traces.push(ms)
     // The timeout of a script includes the wait for a process; that of a built-in tracer is only
     // the time that it runs.
-    else told.deadlines.push({ deadline, ms: hostile ? ms : ms - waited, hostile: hostile === true })
+    else totals.deadlines.push({ deadline, ms: hostile ? ms : ms - waited, hostile: hostile === true })
     const ended = error !== undefined && (error.includes('timeout') || hostile)
-    if (error !== undefined && !(deadline !== undefined && ended)) told.errors[error] = (told.errors[error] ?? 0) + 1
+    if (error !== undefined && !(deadline !== undefined && ended)) totals.errors[error] = (totals.errors[error] ?? 0) + 1
   }
   agent.destroy()
 }
@@ -140,13 +140,13 @@ async function caller(number, work) {
 let running
 process.on('message', async (message) => {
   if (message !== 'stop') {
-    ;[told, over] = [fresh(), false]
+    ;[totals, over] = [fresh(), false]
     running = Promise.all(Array.from({ length: CALLERS }, (_, number) => caller(number, message)))
     return
   }
   over = true
   await running
-  process.send(told)
+  process.send(totals)
 })
 process.on('disconnect', () => process.exit(0))
 process.send('ready')

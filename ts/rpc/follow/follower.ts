@@ -3,7 +3,7 @@
 import { CoreError } from '../../core/error.ts'
 import type { Core } from '../../core/port.ts'
 import { type ChainEvent, eventCount, eventsAfter } from './events.ts'
-import { type Interest, keyOf, told } from './interest.ts'
+import { type Interest, keyOf, notificationsOf } from './interest.ts'
 
 /** A listener. Neither function may throw. */
 export interface Listener {
@@ -103,7 +103,7 @@ export class Follower {
   private async deliver(event: ChainEvent): Promise<void> {
     for (const { interest, listeners } of [...this.groups.values()]) {
       try {
-        for (const result of await told(this.core, interest, event)) {
+        for (const result of await notificationsOf(this.core, interest, event)) {
           for (const listener of [...listeners]) listener.push(result)
         }
       } catch (e) {

@@ -31,7 +31,7 @@ function lines(bytes: Uint8Array): Uint8Array[] {
 }
 
 /** The notifications of an event for an interest, each the JSON bytes of one result. */
-export async function told(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
+export async function notificationsOf(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
   if (event[0] === 'transaction') {
     if (interest.kind !== 'transactions') return []
     return [interest.full ? await readBytes(core, 'pendingTransaction', { hash: event[1] }) : quoted(event[1])]

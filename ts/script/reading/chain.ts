@@ -3,7 +3,7 @@
 import type { Core, JsonObject, ReadRange } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
 import type { AbortOptions } from '../abort-options.ts'
-import { argumentError, NotFoundError, told } from '../errors.ts'
+import { argumentError, NotFoundError, withTypedErrors } from '../errors.ts'
 import { Packed } from '../packed.ts'
 import { ADDRESS_BYTES, type AnyData, type BlockPlace, dataOf, type Form, hexOf, isHex, quantityOf, WORD_BYTES } from '../values.ts'
 import { type Block, readBlock } from './blocks.ts'
@@ -75,7 +75,7 @@ export async function blockId(core: Core, place: BlockPlace): Promise<BlockId> {
   const ref = blockRef(place)
   const asked =
     typeof ref === 'string' ? readBytes(core, 'getBlockId', { block: ref }) : readBytes(core, 'getHeaderByHash', { hash: ref.blockHash })
-  const found = JSON.parse(text(await told(asked))) as { number: string; hash: string } | null
+  const found = JSON.parse(text(await withTypedErrors(asked))) as { number: string; hash: string } | null
   if (found === null) throw new NotFoundError('block_not_found', `block ${String(place)} not found`)
   return { number: BigInt(found.number), hash: found.hash }
 }
@@ -92,9 +92,9 @@ async function heightOf(core: Core, place: BlockPlace): Promise<bigint> {
 async function headAt(core: Core, wanted: bigint): Promise<bigint> {
   // The position of the events is read before the head, so that the wait also sees a block that
   // arrives between the two.
-  const { next } = JSON.parse(text(await told(core.events(Number.MAX_SAFE_INTEGER, false)))) as { next: number }
+  const { next } = JSON.parse(text(await withTypedErrors(core.events(Number.MAX_SAFE_INTEGER, false)))) as { next: number }
   const head = await heightOf(core, 'latest')
-  if (head < wanted) await told(core.events(next, true))
+  if (head < wanted) await withTypedErrors(core.events(next, true))
   return head
 }
 
@@ -107,7 +107,7 @@ async function unpacked<T, F extends Form>(
   form: F,
   read: (packed: Packed<F>, into: T[]) => void,
 ): Promise<{ readonly items: T[]; readonly next: bigint; readonly last: string }> {
-  const raw = await told(bytes)
+  const raw = await withTypedErrors(bytes)
   const packed = new Packed(raw, form)
   const next = packed.u64()
   packed.hash()

@@ -3,7 +3,7 @@
 import type { Core } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
 import { type AbortOptions, within } from '../abort-options.ts'
-import { told } from '../errors.ts'
+import { withTypedErrors } from '../errors.ts'
 import { Packed } from '../packed.ts'
 import {
   ADDRESS_BYTES,
@@ -100,7 +100,8 @@ export class State<F extends Form = 'hex'> {
     const key = dataOf(of, 'code')
     const hash = key.length === 2 + 2 * ADDRESS_BYTES ? await this.codeHash(key) : dataOf(key, 'code', WORD_BYTES)
     const read = async (): Promise<Data<F>> => {
-      const bytes = hash === undefined ? new Uint8Array() : await told(readBytes(this.core, 'read', { what: 'code', of: { hash } }))
+      const bytes =
+        hash === undefined ? new Uint8Array() : await withTypedErrors(readBytes(this.core, 'read', { what: 'code', of: { hash } }))
       return new Packed(bytes, this.form).data(bytes.length)
     }
     return await within(this.abort, read)
@@ -130,7 +131,7 @@ export class State<F extends Form = 'hex'> {
   }
 
   private async unpack<T>(bytes: Promise<Uint8Array>, read: (packed: Packed<F>) => T): Promise<T[]> {
-    const packed = new Packed(await told(bytes), this.form)
+    const packed = new Packed(await withTypedErrors(bytes), this.form)
     const items: T[] = []
     while (!packed.isOver()) items.push(read(packed))
     return items

@@ -10,7 +10,7 @@ import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.
 import type { ScriptHooks } from '../../tracer/script.ts'
 import { type AbortOptions, within } from '../abort-options.ts'
 import { blockOverridesOf, type CallRequest, checked, type Overrides } from '../call.ts'
-import { argumentError, NotFoundError, told } from '../errors.ts'
+import { argumentError, NotFoundError, withTypedErrors } from '../errors.ts'
 import { blockRef } from '../reading/chain.ts'
 import { type AnyData, type BlockPlace, dataOf, type Hex, quantityOf, WORD_BYTES, wire } from '../values.ts'
 import type { StructLogConfig, TraceResult, TracerConfig, TracerName } from './results.ts'
@@ -71,7 +71,7 @@ async function hashAt(core: Core, { block, index }: InBlock): Promise<string> {
     typeof ref === 'string'
       ? readAs<{ hash: string } | null>(core, 'getTransactionByBlockNumberAndIndex', { block: ref, index: at })
       : readAs<{ hash: string } | null>(core, 'getTransactionByBlockHashAndIndex', { hash: ref.blockHash, index: at })
-  const found = await told(asked)
+  const found = await withTypedErrors(asked)
   if (found === null) throw new NotFoundError('transaction_not_found', `block ${String(block)} has no transaction ${index}`)
   return found.hash
 }
@@ -137,7 +137,7 @@ export class Tracer {
     let stream: ResultStream | undefined
     const work = async (): Promise<unknown> => {
       stream = await this.stream(target, tracer, options)
-      return JSON.parse(await told(streamText(stream)))
+      return JSON.parse(await withTypedErrors(streamText(stream)))
     }
     return await within(options, work, () => stream?.cancel())
   }
@@ -153,7 +153,9 @@ export class Tracer {
       ...(timeout === undefined ? {} : { timeoutMs: timeout }),
       ...(config === undefined ? {} : { config: wire(config) }),
     }
-    return await told((trace as (op: Op, args: JsonObject, hooks: ScriptHooks, how: HookOptions) => Promise<unknown>)(op, args, hooks, how))
+    return await withTypedErrors(
+      (trace as (op: Op, args: JsonObject, hooks: ScriptHooks, how: HookOptions) => Promise<unknown>)(op, args, hooks, how),
+    )
   }
 }
 

@@ -180,7 +180,7 @@ impl BakedBlock {
         let found = self.range(part).and_then(|(range, failed)| {
             let directory = self.directory()?;
             let header = &directory.header;
-            let (told, stored) = match part {
+            let (raw_size_and_crc, stored) = match part {
                 Part::Block => ((header.raw, header.crc), HEADER_BYTES as u32..header.body_end),
                 Part::Transaction(_) => match directory.own_piece(&range).filter(|_| !failed) {
                     None => return Ok(None),
@@ -190,7 +190,7 @@ impl BakedBlock {
                     }
                 },
             };
-            let envelope = Envelope::new(head, told, tail);
+            let envelope = Envelope::new(head, raw_size_and_crc, tail);
             Ok(Some(GzipAnswer { block: self.clone(), envelope, stored, stage: 0 }))
         });
         self.or_drop(found)

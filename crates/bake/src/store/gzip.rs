@@ -61,11 +61,11 @@ mod tests {
         let body_raw = b"[1,2,3]";
         let mut body = Vec::new();
         put_stored_block(&mut body, body_raw, false);
-        let told = (body_raw.len() as u64, crc32fast::hash(body_raw));
+        let raw_size_and_crc = (body_raw.len() as u64, crc32fast::hash(body_raw));
         for (head, tail) in
             [(&b"{\"result\":"[..], &b"}"[..]), (b"", b""), (&[b'x'; 200_000], &[b'y'; 70_000])]
         {
-            let envelope = Envelope::new(head, told, tail);
+            let envelope = Envelope::new(head, raw_size_and_crc, tail);
             assert_eq!(unpacked(&envelope, &body), [head, body_raw, tail].concat());
         }
     }

@@ -54,16 +54,17 @@ impl Notice {
             // The end of a pause is logged, as its start was.
             Self::Resumed | Self::Dropped { .. } | Self::Failed { .. } | Self::Progress { .. } => Level::Warn,
         };
-        let told = LogEntry::new(level, "bake", self.to_string());
-        let again = |told: LogEntry, after: Duration| told.number("againAfterSeconds", after.as_secs());
+        let log_entry = LogEntry::new(level, "bake", self.to_string());
+        let again =
+            |log_entry: LogEntry, after: Duration| log_entry.number("againAfterSeconds", after.as_secs());
         match self {
-            Self::Dropped { height, total } => told.number("height", *height).number("dropped", *total),
+            Self::Dropped { height, total } => log_entry.number("height", *height).number("dropped", *total),
             Self::Failed { height, again_after: Some(after), .. } => {
-                again(told.number("height", *height), *after)
+                again(log_entry.number("height", *height), *after)
             }
-            Self::Failed { height, .. } | Self::GivenUp { height, .. } => told.number("height", *height),
-            Self::DiskFull { again_after, .. } => again(told, *again_after),
-            Self::Resumed | Self::Progress { .. } => told,
+            Self::Failed { height, .. } | Self::GivenUp { height, .. } => log_entry.number("height", *height),
+            Self::DiskFull { again_after, .. } => again(log_entry, *again_after),
+            Self::Resumed | Self::Progress { .. } => log_entry,
         }
     }
 }
@@ -108,20 +109,20 @@ mod tests {
             Notice::Resumed,
         ];
         let entries: Vec<LogEntry> = entries.iter().map(Notice::entry).collect();
-        let told = |level, message: &str| LogEntry::new(level, "bake", message.to_owned());
+        let log_entry = |level, message: &str| LogEntry::new(level, "bake", message.to_owned());
         let dropped = "bake: the queue is full, block 7 is baked later (3 dropped since the start)";
         let given_up = "bake: block 9: why; not tried again before the next start";
         let full = "bake: stopped, the disk is full: why; tried again in 60 s";
         assert_eq!(
             entries,
             [
-                told(Level::Warn, dropped).number("height", 7).number("dropped", 3),
-                told(Level::Warn, "bake: block 8: why; tried again in 60 s")
+                log_entry(Level::Warn, dropped).number("height", 7).number("dropped", 3),
+                log_entry(Level::Warn, "bake: block 8: why; tried again in 60 s")
                     .number("height", 8)
                     .number("againAfterSeconds", 60),
-                told(Level::Error, given_up).number("height", 9),
-                told(Level::Error, full).number("againAfterSeconds", 60),
-                told(Level::Warn, "bake: continues, the disk has free space again"),
+                log_entry(Level::Error, given_up).number("height", 9),
+                log_entry(Level::Error, full).number("againAfterSeconds", 60),
+                log_entry(Level::Warn, "bake: continues, the disk has free space again"),
             ]
         );
     }

@@ -175,16 +175,16 @@ impl Shared {
         let outcome = self.outcome(task.height);
         self.measure(&outcome, began);
         let stall = began + self.options.disk_full_pause;
-        let (told, was_stalled) = {
+        let (follow_up, was_stalled) = {
             let head = self.source.head();
             let mut planner = self.planner.lock();
             let was_stalled = planner.stalled_until.is_some();
             self.absorb(&mut planner, head);
-            let told = planner.finish(task, outcome.clone(), Instant::now(), stall.max(Instant::now()));
+            let follow_up = planner.finish(task, outcome.clone(), Instant::now(), stall.max(Instant::now()));
             self.measure_lag(&planner, head);
-            (told, was_stalled)
+            (follow_up, was_stalled)
         };
-        self.report(task.height, told, &outcome, was_stalled);
+        self.report(task.height, follow_up, &outcome, was_stalled);
     }
 
     /// Bakes what is missing of a height.
@@ -241,12 +241,12 @@ impl Shared {
         }
     }
 
-    fn report(&self, height: Height, told: FollowUp, outcome: &Outcome, was_stalled: bool) {
+    fn report(&self, height: Height, follow_up: FollowUp, outcome: &Outcome, was_stalled: bool) {
         let reason = match outcome {
             Outcome::Failed(failure) => failure.to_string(),
             _ => String::new(),
         };
-        match told {
+        match follow_up {
             FollowUp::DiskFull => {
                 self.metrics.stopped.set(1);
                 if !was_stalled {
@@ -325,10 +325,10 @@ impl Shared {
     }
 
     fn make_durable(&self) {
-        let told = |error: &dyn std::fmt::Display| Notice::Progress { reason: error.to_string() };
-        let done = self.source.flush().map_err(|error| told(&error));
-        let done = done.and_then(|()| self.note_progress().map_err(|error| told(&error)));
-        let done = done.and_then(|()| self.prune().map_err(|error| told(&error)));
+        let follow_up = |error: &dyn std::fmt::Display| Notice::Progress { reason: error.to_string() };
+        let done = self.source.flush().map_err(|error| follow_up(&error));
+        let done = done.and_then(|()| self.note_progress().map_err(|error| follow_up(&error)));
+        let done = done.and_then(|()| self.prune().map_err(|error| follow_up(&error)));
         if let Err(notice) = done {
             (self.notice)(notice);
         }

@@ -36,14 +36,14 @@ pub(crate) fn native_result(transaction: &NativeTransaction, outcome: &NativeOut
             .map(|(key, value)| EventAttribute { key: key.to_owned(), value, index: true })
             .collect(),
     };
-    let told = decoded.map(|decoded| events(&decoded, outcome)).unwrap_or_default();
+    let decoded_events = decoded.map(|decoded| events(&decoded, outcome)).unwrap_or_default();
     ExecTxResult {
         code: outcome.code,
         data,
         log,
         gas_wanted: gas(transaction.gas_limit),
         gas_used: gas(outcome.gas_used),
-        events: told.into_iter().map(shown).collect(),
+        events: decoded_events.into_iter().map(shown).collect(),
         codespace: codespace.to_owned(),
         ..ExecTxResult::default()
     }

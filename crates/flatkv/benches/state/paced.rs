@@ -54,7 +54,7 @@ fn held(bench: &Bench, ours: &mut Ours) -> Fallible<f64> {
     let before = ours.kv.compacted()?;
     let (mut count, mut blocks, mut making) = (0, 0, Duration::ZERO);
     let (seconds, cpu, (looped, behind)) = timed(|| {
-        let (began, mut told) = (Instant::now(), TELL_EVERY);
+        let (began, mut reported) = (Instant::now(), TELL_EVERY);
         while began.elapsed() < length {
             let start = Instant::now();
             let changes = ours.chain.block(TRANSFERS);
@@ -62,15 +62,15 @@ fn held(bench: &Bench, ours: &mut Ours) -> Fallible<f64> {
             commit(&ours.kv, &changes)?;
             count += pairs(&changes);
             blocks += 1;
-            if began.elapsed() >= told {
+            if began.elapsed() >= reported {
                 let (bytes, files) = ours.kv.behind()?;
                 println!(
                     "loop: {:.0} s: {:.0} pairs/s, {:.1} MiB to compact, {files} flushed files",
-                    told.as_secs_f64(),
+                    reported.as_secs_f64(),
                     count as f64 / began.elapsed().as_secs_f64(),
                     mib(bytes)
                 );
-                told += TELL_EVERY;
+                reported += TELL_EVERY;
             }
         }
         let (looped, behind) = (began.elapsed(), ours.kv.behind()?);
@@ -171,7 +171,7 @@ fn amplification(bench: &Bench, kv: &FlatKv, before: (Compacted, Compacted), wha
 /// Milliseconds from when each commit was due until it was done.
 fn follow(ours: &mut Ours, commits: usize, every: Duration) -> Fallible<Vec<f64>> {
     let mut times = Vec::with_capacity(commits);
-    let (began, mut told) = (Instant::now(), TELL_EVERY);
+    let (began, mut reported) = (Instant::now(), TELL_EVERY);
     let mut due = began;
     for n in 1..=commits {
         if began.elapsed() > LONGEST {
@@ -182,9 +182,9 @@ fn follow(ours: &mut Ours, commits: usize, every: Duration) -> Fallible<Vec<f64>
         thread::sleep(due.saturating_duration_since(Instant::now()));
         commit(&ours.kv, &changes)?;
         times.push(due.elapsed().as_secs_f64() * 1e3);
-        if began.elapsed() >= told {
+        if began.elapsed() >= reported {
             println!("loop: {n} commits, the last one {:.1} ms", due.elapsed().as_secs_f64() * 1e3);
-            told += TELL_EVERY;
+            reported += TELL_EVERY;
         }
     }
     Ok(times)

@@ -28,8 +28,8 @@ impl Keeper {
                 let Some(core) = Weak::upgrade(&weak) else { return };
                 // The next one that is due tries again. Commits do not depend on it.
                 if let Err(error) = core.snapshot_flushed() {
-                    let told = LogEntry::new(Level::Warn, "stores", "no snapshot could be taken");
-                    core.metrics.log.add(told.text("why", error));
+                    let entry = LogEntry::new(Level::Warn, "stores", "no snapshot could be taken");
+                    core.metrics.log.add(entry.text("why", error));
                 }
             }
         };

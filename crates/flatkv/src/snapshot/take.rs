@@ -94,8 +94,8 @@ impl Core {
     }
 
     fn log_snapshot(&self, level: Level, message: &'static str, snapshot: &Snapshot, began: Instant) {
-        let told = LogEntry::new(level, "stores", message).number("height", snapshot.height);
-        self.metrics.log.add(told.number("walRecord", snapshot.wal_sequence).seconds(began.elapsed()));
+        let entry = LogEntry::new(level, "stores", message).number("height", snapshot.height);
+        self.metrics.log.add(entry.number("walRecord", snapshot.wal_sequence).seconds(began.elapsed()));
     }
 
     /// Deletes all but the newest snapshots. One that cannot be deleted stays in the list.

@@ -236,9 +236,9 @@ fn no_error_of_a_store_tells_a_path() {
     let mut hidden = 0;
     for error in all() {
         let json: serde_json::Value = serde_json::from_slice(&error.to_json()).expect("JSON");
-        let told = json["public"].as_str().or(json["message"].as_str()).expect("a message").to_owned();
-        assert!(!told.contains("/srv") && !told.contains(".sst"), "{error:?} shows {told}");
-        assert!(!told.is_empty());
+        let shown = json["public"].as_str().or(json["message"].as_str()).expect("a message").to_owned();
+        assert!(!shown.contains("/srv") && !shown.contains(".sst"), "{error:?} shows {shown}");
+        assert!(!shown.is_empty());
         hidden += usize::from(error.to_string().contains(HOME));
     }
     assert!(hidden > 50, "{hidden} errors have a path for the log");
@@ -253,8 +253,8 @@ fn a_damaged_record_is_named_by_its_block() {
         source: Box::new(source),
     });
     assert_eq!(error.kind(), "record_damaged");
-    let told = format!("the record of block {} is damaged", B256::repeat_byte(7));
-    assert_eq!(error.public(), Some(told));
+    let shown = format!("the record of block {} is damaged", B256::repeat_byte(7));
+    assert_eq!(error.public(), Some(shown));
     assert!(error.to_string().contains(HOME), "{error}");
 }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub(super) const MAX_EVENTS: usize = 65_536;
 
 /// Maximum number of events in one response.
-const MAX_EVENTS_TOLD: usize = 1_024;
+const MAX_EVENTS_RETURNED: usize = 1_024;
 
 /// Bytes to reserve for an event.
 const EVENT_BYTES: usize = 100;
@@ -59,12 +59,12 @@ impl Journal {
     pub fn render(&self, after: u64) -> Vec<u8> {
         let missed = self.first.saturating_sub(after);
         let skip = usize::try_from(after.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        let told = self.events.len().saturating_sub(skip).min(MAX_EVENTS_TOLD);
-        let next = (after.max(self.first) + told as u64).min(self.next());
-        let mut w = JsonWriter::with_capacity(EVENT_BYTES * (told + 1));
+        let returned = self.events.len().saturating_sub(skip).min(MAX_EVENTS_RETURNED);
+        let next = (after.max(self.first) + returned as u64).min(self.next());
+        let mut w = JsonWriter::with_capacity(EVENT_BYTES * (returned + 1));
         w.begin_object().key("next").raw(&next.to_string()).key("missed").raw(&missed.to_string());
         w.key("events").begin_array();
-        for event in self.events.iter().skip(skip).take(told) {
+        for event in self.events.iter().skip(skip).take(returned) {
             w.begin_array();
             match event {
                 Event::Added(AddedBlock { height, hash, transactions }) => {
@@ -84,7 +84,7 @@ impl Journal {
 mod tests {
     use super::*;
 
-    fn told(journal: &Journal, after: u64) -> (u64, u64, usize) {
+    fn returned(journal: &Journal, after: u64) -> (u64, u64, usize) {
         let value: serde_json::Value = serde_json::from_slice(&journal.render(after)).expect("JSON");
         let number = |key: &str| value[key].as_u64().expect("a number");
         (number("next"), number("missed"), value["events"].as_array().expect("events").len())
@@ -97,13 +97,13 @@ mod tests {
         (0..count).for_each(|height| {
             journal.push(Event::Added(AddedBlock { height, hash: B256::ZERO, transactions: 0 }));
         });
-        assert_eq!(told(&journal, 0), (10 + 1024, 10, 1024));
-        assert_eq!(told(&journal, 10), (10 + 1024, 0, 1024));
-        assert_eq!(told(&journal, count - 1), (count, 0, 1));
-        assert_eq!(told(&journal, count), (count, 0, 0));
+        assert_eq!(returned(&journal, 0), (10 + 1024, 10, 1024));
+        assert_eq!(returned(&journal, 10), (10 + 1024, 0, 1024));
+        assert_eq!(returned(&journal, count - 1), (count, 0, 1));
+        assert_eq!(returned(&journal, count), (count, 0, 0));
         // A number from another life of the node.
-        assert_eq!(told(&journal, count + 5), (count, 0, 0));
+        assert_eq!(returned(&journal, count + 5), (count, 0, 0));
         journal.forget();
-        assert_eq!(told(&journal, count), (count + 1, 1, 0));
+        assert_eq!(returned(&journal, count), (count + 1, 1, 0));
     }
 }

@@ -117,9 +117,9 @@ mod tests {
         let (a, b) = (B256::repeat_byte(1), B256::repeat_byte(2));
         let added = AddedBlock { height: 7, hash: b, transactions: 3 };
         events.head_moved(&[(7, a)], &[added]);
-        let told = waiting.try_recv().expect("told").expect("open");
+        let page = waiting.try_recv().expect("sent").expect("open");
         let want = serde_json::json!([["removed", "0x7", a], ["added", "0x7", b, 3]]);
-        assert_eq!(told, serde_json::json!({ "next": 2, "missed": 0, "events": want }));
+        assert_eq!(page, serde_json::json!({ "next": 2, "missed": 0, "events": want }));
         let rest = ask(&events, 1, true).try_recv().expect("there already").expect("open");
         assert_eq!(rest["events"], serde_json::json!([["added", "0x7", b, 3]]));
     }
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!((pool, queue), ("events", 1024));
         assert!(ask(&events, 0, false).try_recv().expect("answered").is_ok(), "it does not wait");
         events.head_lost();
-        let told = waiting.iter().filter(|one| matches!(one.try_recv(), Ok(Ok(_)))).count();
-        assert_eq!(told, READERS_MAX);
+        let page = waiting.iter().filter(|one| matches!(one.try_recv(), Ok(Ok(_)))).count();
+        assert_eq!(page, READERS_MAX);
         assert!(ask(&events, 1, true).try_recv().is_err(), "there is room again");
     }
 
@@ -151,7 +151,7 @@ mod tests {
     fn a_move_that_cannot_be_read_counts_as_missed() {
         let events = Events::default();
         events.head_lost();
-        let told = ask(&events, 0, true).try_recv().expect("there").expect("open");
-        assert_eq!((&told["next"], &told["missed"]), (&1.into(), &1.into()));
+        let page = ask(&events, 0, true).try_recv().expect("there").expect("open");
+        assert_eq!((&page["next"], &page["missed"]), (&1.into(), &1.into()));
     }
 }

@@ -118,8 +118,8 @@ mod tests {
         let rest: FetchChunk = Box::new(|| resume_unwind(Box::new("planted")));
         let feed = Feed { first: Vec::new(), rest: Some(rest), packed_bytes: None };
         sender.feed(TraceSourceKind::Baked, feed, pool.submitter());
-        let (told, answer) = mpsc::channel();
-        stream.ready_with(move |ready| told.send(ready).expect("the test listens"));
+        let (notify, answer) = mpsc::channel();
+        stream.ready_with(move |ready| notify.send(ready).expect("the test listens"));
         let ready = answer.recv_timeout(Duration::from_secs(60)).expect("the stream ends");
         assert_eq!(
             ready.expect_err("it failed").to_string(),

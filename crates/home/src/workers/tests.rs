@@ -36,10 +36,10 @@ fn say(
     pool: &WorkerPool,
     order: Order,
     what: &'static str,
-    told: &mpsc::Sender<Result<&'static str, NodeError>>,
+    results: &mpsc::Sender<Result<&'static str, NodeError>>,
 ) {
-    let told = told.clone();
-    pool.submitter().submit_for(order, move |go| drop(told.send(go.map(|()| what))));
+    let results = results.clone();
+    pool.submitter().submit_for(order, move |go| drop(results.send(go.map(|()| what))));
 }
 
 #[test]
@@ -57,11 +57,11 @@ fn a_full_queue_refuses_and_names_its_limit() {
 fn clients_take_turns() {
     let pool = pool(1, 64);
     let release = hold(&pool, Kind::Trace);
-    let (told, seen) = mpsc::channel();
+    let (results, seen) = mpsc::channel();
     for name in ["greedy", "greedy", "greedy", "greedy", "modest", "modest"] {
-        say(&pool, order(name, Kind::Trace), name, &told);
+        say(&pool, order(name, Kind::Trace), name, &results);
     }
-    drop((told, release));
+    drop((results, release));
     let order: Vec<_> = seen.iter().map(|done| done.expect("runs")).collect();
     assert_eq!(order, ["greedy", "modest", "greedy", "modest", "greedy", "greedy"]);
 }
@@ -70,16 +70,16 @@ fn clients_take_turns() {
 fn a_full_queue_makes_room_for_who_has_little_in_it() {
     let pool = pool(1, 3);
     let release = hold(&pool, Kind::Trace);
-    let (told, seen) = mpsc::channel();
+    let (results, seen) = mpsc::channel();
     for name in ["first", "second", "third"] {
-        say(&pool, order("greedy", Kind::Trace), name, &told);
+        say(&pool, order("greedy", Kind::Trace), name, &results);
     }
-    say(&pool, order("modest", Kind::Simulation), "modest", &told);
-    let refused = seen.recv().expect("told").expect_err("the newest of the greedy one");
+    say(&pool, order("modest", Kind::Simulation), "modest", &results);
+    let refused = seen.recv().expect("sent").expect_err("the newest of the greedy one");
     assert!(matches!(refused, NodeError::Busy { queue: 3, .. }), "{refused}");
-    say(&pool, order("greedy", Kind::Trace), "fourth", &told);
-    assert!(matches!(seen.recv().expect("told"), Err(NodeError::Busy { .. })));
-    drop((told, release));
+    say(&pool, order("greedy", Kind::Trace), "fourth", &results);
+    assert!(matches!(seen.recv().expect("sent"), Err(NodeError::Busy { .. })));
+    drop((results, release));
     let mut ran: Vec<_> = seen.iter().map(|done| done.expect("runs")).collect();
     ran.sort_unstable();
     assert_eq!(ran, ["first", "modest", "second"]);
@@ -89,14 +89,14 @@ fn a_full_queue_makes_room_for_who_has_little_in_it() {
 fn what_nobody_wants_makes_room_first() {
     let pool = pool(1, 2);
     let release = hold(&pool, Kind::Trace);
-    let (told, seen) = mpsc::channel();
+    let (results, seen) = mpsc::channel();
     let left = order("a", Kind::Trace);
-    say(&pool, left.clone(), "left", &told);
-    say(&pool, order("b", Kind::Trace), "b", &told);
+    say(&pool, left.clone(), "left", &results);
+    say(&pool, order("b", Kind::Trace), "b", &results);
     left.cancel.cancel();
-    say(&pool, order("b", Kind::Trace), "b again", &told);
-    assert!(matches!(seen.recv().expect("told"), Err(NodeError::Cancelled)));
-    drop((told, release));
+    say(&pool, order("b", Kind::Trace), "b again", &results);
+    assert!(matches!(seen.recv().expect("sent"), Err(NodeError::Cancelled)));
+    drop((results, release));
     assert_eq!(seen.iter().map(|done| done.expect("runs")).collect::<Vec<_>>(), ["b", "b again"]);
 }
 
@@ -109,16 +109,16 @@ fn a_kind_has_its_own_threads_at_most_and_the_others_go_on() {
     );
     let trace = hold(&pool, Kind::Trace);
     let simulation = hold(&pool, Kind::Simulation);
-    let (told, seen) = mpsc::channel();
-    say(&pool, order("a", Kind::Trace), "trace", &told);
-    say(&pool, order("a", Kind::Simulation), "simulation", &told);
-    say(&pool, order("a", Kind::Other), "other", &told);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    let (results, seen) = mpsc::channel();
+    say(&pool, order("a", Kind::Trace), "trace", &results);
+    say(&pool, order("a", Kind::Simulation), "simulation", &results);
+    say(&pool, order("a", Kind::Other), "other", &results);
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "other");
     assert!(seen.recv_timeout(Duration::from_millis(50)).is_err(), "the others wait for their kind");
     drop(simulation);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "simulation");
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "simulation");
     drop(trace);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "trace");
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "trace");
 }
 
 #[test]
@@ -126,18 +126,18 @@ fn what_waits_too_long_is_refused_and_the_rest_runs() {
     let wait = Some(Duration::from_millis(40));
     let pool = limited(1, 64, Limits { wait, ..Limits::default() });
     let release = hold(&pool, Kind::Trace);
-    let (told, seen) = mpsc::channel();
+    let (results, seen) = mpsc::channel();
     let began = Instant::now();
-    say(&pool, order("a", Kind::Trace), "first", &told);
-    say(&pool, order("b", Kind::Simulation), "second", &told);
+    say(&pool, order("a", Kind::Trace), "first", &results);
+    say(&pool, order("b", Kind::Simulation), "second", &results);
     for _ in 0..2 {
-        let late = seen.recv().expect("told").expect_err("late");
+        let late = seen.recv().expect("sent").expect_err("late");
         assert!(matches!(late, NodeError::WaitedTooLong { pool: "test", waited_ms: 40 }), "{late}");
     }
     assert!(began.elapsed() >= Duration::from_millis(40));
-    say(&pool, order("a", Kind::Trace), "third", &told);
+    say(&pool, order("a", Kind::Trace), "third", &results);
     drop(release);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "third");
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "third");
 }
 
 #[test]
@@ -145,9 +145,9 @@ fn a_panic_leaves_the_thread_alive_and_gives_its_permit_back() {
     let pool = limited(1, 8, Limits { traces: NonZeroUsize::new(1), ..Limits::default() });
     pool.submitter()
         .submit_for(order("a", Kind::Trace), |_| std::panic::resume_unwind(Box::new("on purpose")));
-    let (told, seen) = mpsc::channel();
-    say(&pool, order("a", Kind::Trace), "after", &told);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "after");
+    let (results, seen) = mpsc::channel();
+    say(&pool, order("a", Kind::Trace), "after", &results);
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "after");
 }
 
 #[test]
@@ -180,27 +180,27 @@ fn a_client_at_its_share_waits_and_the_others_run() {
     };
     let pool = limited(4, 64, limits);
     let release = hold(&pool, Kind::Trace);
-    let (told, seen) = mpsc::channel();
-    say(&pool, order("holder", Kind::Trace), "second of the holder", &told);
-    say(&pool, order("other", Kind::Trace), "other", &told);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    let (results, seen) = mpsc::channel();
+    say(&pool, order("holder", Kind::Trace), "second of the holder", &results);
+    say(&pool, order("other", Kind::Trace), "other", &results);
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "other");
     // Another kind has slots of its own.
-    say(&pool, order("holder", Kind::Simulation), "call of the holder", &told);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "call of the holder");
+    say(&pool, order("holder", Kind::Simulation), "call of the holder", &results);
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "call of the holder");
     drop(release);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "second of the holder");
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "second of the holder");
 }
 
 #[test]
 fn a_client_leaves_a_slot_of_all_kinds_to_the_others() {
     let pool = limited(3, 64, Limits { client_share: NonZeroU32::new(WHOLE / 2), ..Limits::default() });
     let (trace, simulation) = (hold(&pool, Kind::Trace), hold(&pool, Kind::Simulation));
-    let (told, seen) = mpsc::channel();
-    say(&pool, order("holder", Kind::Other), "third of the holder", &told);
-    say(&pool, order("other", Kind::Other), "other", &told);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    let (results, seen) = mpsc::channel();
+    say(&pool, order("holder", Kind::Other), "third of the holder", &results);
+    say(&pool, order("other", Kind::Other), "other", &results);
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "other");
     drop(simulation);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "third of the holder");
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "third of the holder");
     drop(trace);
 }
 
@@ -232,12 +232,12 @@ fn a_second_trace_runs_at_low_priority_without_a_free_slot() {
         )
     };
     let nice = |pool: &WorkerPool, kind: Kind| {
-        let (told, seen) = mpsc::channel();
+        let (results, seen) = mpsc::channel();
         pool.submitter().submit_for(order("other", kind), move |go| {
             let stat = go.map(|()| std::fs::read_to_string("/proc/thread-self/stat").expect("a file"));
-            told.send(stat).expect("test waits");
+            results.send(stat).expect("test waits");
         });
-        let stat = seen.recv().expect("told").expect("runs");
+        let stat = seen.recv().expect("sent").expect("runs");
         // What stands behind the name in parentheses; nice is field 19 of all.
         let (_, fields) = stat.rsplit_once(')').expect("a name");
         fields.split_whitespace().nth(16).expect("a field").to_owned()
@@ -257,15 +257,15 @@ fn pour(
     pool: &WorkerPool,
     client: &str,
     what: &'static str,
-    told: &mpsc::Sender<Result<&'static str, NodeError>>,
+    results: &mpsc::Sender<Result<&'static str, NodeError>>,
 ) -> ByteStream {
     let (mut sender, stream) = channel(|| {});
-    let told = told.clone();
+    let results = results.clone();
     pool.submitter().submit_for(order(client, Kind::Trace), move |go| {
         let chunk = vec![0; CHUNK_BYTES];
         while go.is_ok() && sender.write(&chunk).is_ok() {}
         sender.finish(Ok(()));
-        drop(told.send(go.map(|()| what)));
+        drop(results.send(go.map(|()| what)));
     });
     stream
 }
@@ -286,20 +286,20 @@ fn a_trace_whose_reader_is_slow_holds_no_slot() {
         let config = WorkerConfig { threads: 1, queue: 8 };
         let pool =
             WorkerPool::with_limits("test", config, &limits, Some(gauge.clone())).expect("threads start");
-        let (told, seen) = mpsc::channel();
-        let first = pour(&pool, "slow", "first", &told);
-        say(&pool, order("other", Kind::Trace), "other", &told);
-        assert_eq!(seen.recv().expect("told").expect("runs"), "other", "the first one still waits");
+        let (results, seen) = mpsc::channel();
+        let first = pour(&pool, "slow", "first", &results);
+        say(&pool, order("other", Kind::Trace), "other", &results);
+        assert_eq!(seen.recv().expect("sent").expect("runs"), "other", "the first one still waits");
         assert_eq!(gauge.value(), 1);
         // As many wait without a slot as may: the second one keeps its own.
-        let second = pour(&pool, "slow", "second", &told);
-        say(&pool, order("other", Kind::Trace), "another", &told);
+        let second = pour(&pool, "slow", "second", &results);
+        say(&pool, order("other", Kind::Trace), "another", &results);
         drop(second);
-        assert_eq!(seen.recv().expect("told").expect("ends"), "second");
-        assert_eq!(seen.recv().expect("told").expect("runs"), "another");
+        assert_eq!(seen.recv().expect("sent").expect("ends"), "second");
+        assert_eq!(seen.recv().expect("sent").expect("runs"), "another");
         assert_eq!(gauge.value(), 1);
         drop(first);
-        assert_eq!(seen.recv().expect("told").expect("ends"), "first");
+        assert_eq!(seen.recv().expect("sent").expect("ends"), "first");
         assert_eq!(gauge.value(), 0);
         pool.close();
     }
@@ -310,12 +310,12 @@ fn a_slow_reader_holds_no_slot_of_low_priority_either() {
     let limits = Limits { traces: NonZeroUsize::new(1), low_traces: 1, parked: 1, ..Limits::default() };
     let pool = limited(2, 8, limits);
     let release = hold(&pool, Kind::Trace);
-    let (told, seen) = mpsc::channel();
-    let slow = pour(&pool, "slow", "slow", &told);
-    say(&pool, order("other", Kind::Trace), "other", &told);
-    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    let (results, seen) = mpsc::channel();
+    let slow = pour(&pool, "slow", "slow", &results);
+    say(&pool, order("other", Kind::Trace), "other", &results);
+    assert_eq!(seen.recv().expect("sent").expect("runs"), "other");
     drop(slow);
-    assert_eq!(seen.recv().expect("told").expect("ends"), "slow");
+    assert_eq!(seen.recv().expect("sent").expect("ends"), "slow");
     drop(release);
 }
 

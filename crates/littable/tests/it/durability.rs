@@ -185,7 +185,7 @@ fn a_damaged_key_index_is_made_again_by_a_get() {
         let table = home.open(large());
         assert_holds(&table, 0..1000, 1000);
         let info = table.info();
-        assert_eq!((info.indexes_mended, info.runs), (1, 1));
+        assert_eq!((info.indexes_rebuilt, info.runs), (1, 1));
         assert_eq!(table.scrub().unwrap().damaged, 0);
     }
     // Beside a writer nothing may be changed: the damage is an error, and keys of other pages are

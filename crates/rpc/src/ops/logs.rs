@@ -30,7 +30,7 @@ pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
                 return Err(NodeError::invalid_params(message));
             }
             let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
-            search.block(&log_ahead::read(home, filter, &block)?).map_err(|over| over.told(None))?;
+            search.block(&log_ahead::read(home, filter, &block)?).map_err(|over| over.into_error(None))?;
         }
         None => {
             if let Some((first, last)) = range(home, filter)? {
@@ -44,7 +44,7 @@ pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
                         return Err(home.interrupted());
                     }
                     if let Some(candidate) = candidate {
-                        search.block(&candidate).map_err(|over| over.told(Some((first, height))))?;
+                        search.block(&candidate).map_err(|over| over.into_error(Some((first, height))))?;
                     }
                 }
             }
@@ -104,7 +104,7 @@ enum Unsearched {
 impl Unsearched {
     /// The error for the client. `range`: the first height searched, and the one whose logs were
     /// too many; everything before that fits.
-    fn told(self, range: Option<(Height, Height)>) -> NodeError {
+    fn into_error(self, range: Option<(Height, Height)>) -> NodeError {
         let over = match self {
             Self::Logs(limit) => format!("query returned more than {limit} results"),
             Self::Bytes(limit) => format!("query returned more than {limit} bytes"),

@@ -108,10 +108,10 @@ impl BakeService {
         traces.capsules().note_recent(&recent);
         let source = Arc::new(HomeSource::new(traces.clone())?.with_recent(recent.clone()));
         let options = worker_options(home.config(), false)?;
-        let told = log.clone();
+        let notice_log = log.clone();
         let metrics = BakeMetrics::new(metrics);
         let worker = BakeWorker::start(source, options, metrics, move |notice| {
-            told.add(notice.entry());
+            notice_log.add(notice.entry());
         });
         let worker = Arc::new(worker.map_err(store_error)?);
         let began =

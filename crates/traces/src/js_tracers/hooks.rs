@@ -343,8 +343,8 @@ mod tests {
         let (link, host, session) = opened();
         let waiting = link.clone();
         let hooks = std::thread::spawn(move || waiting.wait(0));
-        let (told, hears) = std::sync::mpsc::channel();
-        link.ready_with(move || told.send(()).unwrap());
+        let (sender, hears) = std::sync::mpsc::channel();
+        link.ready_with(move || sender.send(()).unwrap());
         session.end(ScriptVerdict::Late);
         assert!(!hooks.join().unwrap());
         hears.recv().unwrap();

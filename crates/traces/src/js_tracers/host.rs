@@ -108,7 +108,7 @@ struct ProcessSession {
 }
 
 impl ProcessSession {
-    fn told<T>(&mut self, outcome: Result<T, Ended>) -> Result<T, ScriptGone> {
+    fn note_end<T>(&mut self, outcome: Result<T, Ended>) -> Result<T, ScriptGone> {
         outcome.map_err(|ended| {
             let text = ended.to_string();
             self.ended = Some(ended);
@@ -120,12 +120,12 @@ impl ProcessSession {
 impl ScriptSession for ProcessSession {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ScriptGone> {
         let outcome = self.lease.write(bytes);
-        self.told(outcome)
+        self.note_end(outcome)
     }
 
     fn read(&mut self) -> Result<Option<(u8, Vec<u8>)>, ScriptGone> {
         let outcome = self.lease.read();
-        Ok(self.told(outcome)?.map(|message| (message.kind, message.payload)))
+        Ok(self.note_end(outcome)?.map(|message| (message.kind, message.payload)))
     }
 
     fn wait(&self, to_write: bool, at_most: Duration) {

@@ -51,18 +51,18 @@ pub fn of_transaction(
     traces.with_source((&block.header, stored.hash), LookbackPolicy::Guarded, |source| {
         let load_block = clock.lap();
         let timed = TimedState::new(source.state());
-        let told = |error| replay_error(&block.header, error);
+        let to_error = |error| replay_error(&block.header, error);
         let replay = source.through(&timed).replay(home.chain().spec(), (block, stored.hash), Some(&senders));
-        let mut replay = replay.map_err(told)?;
+        let mut replay = replay.map_err(to_error)?;
         let build_block_context = clock.lap();
-        replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(told)?;
+        replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(to_error)?;
         let replay_transactions = clock.lap();
         let mut watched = TimedReplay { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
         let mut sink = LazyHead { sender, head: b"{\"trace\":" };
         let outcome = trace_transaction(&mut watched, index, plan, limits, &mut sink);
         let traced = clock.lap();
         if sink.is_untouched() {
-            outcome.map_err(told)?;
+            outcome.map_err(to_error)?;
             return Err(NodeError::Internal { message: "a trace gave no result".to_owned() });
         }
         let total = clock.total();
@@ -90,7 +90,7 @@ pub fn of_transaction(
         let written = sink.write(tail.as_bytes()).map_err(|_| trace_error(TraceError::Cancelled));
         // A trace that ended early is a complete JSON value: the profile is written next to it, and
         // the error next to the answer.
-        outcome.map_err(told).and(written)
+        outcome.map_err(to_error).and(written)
     })
 }
 
