@@ -6,7 +6,7 @@ use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
 use hearth_flatkv::{Commit, JoinedTables as _, TrieUpdate};
 use hearth_ledger::{
-    Ledger, StoredReceipts,
+    Ledger, RunRows, StoredReceipts,
     posting_index::{PAGE_HEIGHTS, RunBlock},
 };
 use hearth_primitives::{Block, BlockOutput, Height, TraceCapsule};
@@ -95,14 +95,14 @@ impl Chain {
         let parent = self.parent_of(&first.block.header, first.hash)?;
         let rows = AppendedRows::begin(&self.ledger);
         let mut total_difficulty = parent.total_difficulty;
-        let (mut positions, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
-        for Built { hash, block, output } in run {
+        let capsules: Vec<_> =
+            run.iter().map(|built| TraceCapsule::of(&built.output).map(Arc::new)).collect();
+        let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| {
             total_difficulty += block.header.difficulty;
-            let capsule = TraceCapsule::of(output).map(Arc::new);
-            self.append(block, *hash, total_difficulty, output, capsule.as_deref(), &[])?;
-            capsules.push(capsule);
-            positions.push(self.ledger.positions());
-        }
+            RunRows { block, hash: *hash, total_difficulty, output, capsule: capsule.as_deref() }
+        });
+        let of_run: Vec<_> = of_run.collect();
+        let positions = self.ledger.append_run(&of_run)?;
         let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| RunBlock {
             block,
             hash: *hash,

@@ -57,27 +57,32 @@ fn list<T>(count: usize) -> Vec<T> {
 pub(crate) fn encode(capsule: &TraceCapsule) -> Vec<u8> {
     let slots: usize = capsule.accounts.iter().map(|account| account.slots.len()).sum();
     let mut out = Vec::with_capacity(64 + capsule.accounts.len() * 72 + slots * 48);
+    encode_to(&mut out, capsule);
+    out
+}
+
+/// Appends a row.
+pub(crate) fn encode_to(out: &mut Vec<u8>, capsule: &TraceCapsule) {
     out.push(VERSION);
-    put_varint(&mut out, capsule.accounts.len() as u64);
-    capsule.accounts.iter().for_each(|account| put_account(&mut out, account));
-    put_varint(&mut out, capsule.block_hashes.len() as u64);
+    put_varint(out, capsule.accounts.len() as u64);
+    capsule.accounts.iter().for_each(|account| put_account(out, account));
+    put_varint(out, capsule.block_hashes.len() as u64);
     for (height, hash) in &capsule.block_hashes {
-        put_varint(&mut out, *height);
+        put_varint(out, *height);
         out.extend_from_slice(hash.as_slice());
     }
-    put_varint(&mut out, capsule.logs.len() as u64);
-    capsule.logs.iter().for_each(|count| put_varint(&mut out, *count));
+    put_varint(out, capsule.logs.len() as u64);
+    capsule.logs.iter().for_each(|count| put_varint(out, *count));
     for writes in &capsule.writes {
-        put_varint(&mut out, writes.len() as u64);
+        put_varint(out, writes.len() as u64);
         // Writes ascend by account, so distances are small numbers.
         let mut before = 0;
         for write in writes {
-            put_varint(&mut out, u64::from(write.account.wrapping_sub(before)));
+            put_varint(out, u64::from(write.account.wrapping_sub(before)));
             before = write.account;
-            put_write(&mut out, &capsule.accounts[write.account as usize], write);
+            put_write(out, &capsule.accounts[write.account as usize], write);
         }
     }
-    out
 }
 
 fn put_word(out: &mut Vec<u8>, word: &U256) {

@@ -13,6 +13,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod append_run;
 mod cache;
 mod capsule_rows;
 mod capsules;
@@ -26,6 +27,7 @@ pub mod posting_index;
 mod receipts;
 mod tables;
 
+pub use append_run::RunRows;
 pub use capsule_rows::MAX_CAPSULE_BYTES;
 pub use error::LedgerError;
 pub use found_logs::{FoundLog, FoundLogs};

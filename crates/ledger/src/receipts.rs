@@ -20,8 +20,15 @@ const ROOT_FOLLOWS: u8 = 2;
 const MAX_TOPICS: u8 = 4;
 
 pub(crate) fn encode(receipts: &[Receipt], senders: &[Address]) -> Vec<u8> {
-    let mut out = vec![VERSION];
-    put_varint(&mut out, receipts.len() as u64);
+    let mut out = Vec::new();
+    encode_to(&mut out, receipts, senders);
+    out
+}
+
+/// Appends a row.
+pub(crate) fn encode_to(out: &mut Vec<u8>, receipts: &[Receipt], senders: &[Address]) {
+    out.push(VERSION);
+    put_varint(out, receipts.len() as u64);
     senders.iter().for_each(|s| out.extend_from_slice(s.as_slice()));
     let mut before = 0;
     for receipt in receipts {
@@ -34,12 +41,11 @@ pub(crate) fn encode(receipts: &[Receipt], senders: &[Address]) -> Vec<u8> {
             }
         }
         let cumulative = receipt.cumulative_gas_used();
-        put_varint(&mut out, cumulative.wrapping_sub(before));
+        put_varint(out, cumulative.wrapping_sub(before));
         before = cumulative;
-        put_varint(&mut out, receipt.logs().len() as u64);
-        receipt.logs().iter().for_each(|log| encode_log(&mut out, log));
+        put_varint(out, receipt.logs().len() as u64);
+        receipt.logs().iter().for_each(|log| encode_log(out, log));
     }
-    out
 }
 
 pub(crate) fn encode_log(out: &mut Vec<u8>, log: &Log) {

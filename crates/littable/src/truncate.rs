@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(crate) type Source = (Arc<Segment>, Arc<dyn DiskFile>, u64);
 
 impl Table {
-    fn only_shard(&self) -> Result<&Shard, LittError> {
+    pub(crate) fn only_shard(&self) -> Result<&Shard, LittError> {
         match &self.lanes[..] {
             [lane] => Ok(lane),
             lanes => Err(LittError::Sharded { table: self.ctx.name.clone(), shards: lanes.len() as u8 }),

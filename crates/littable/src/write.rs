@@ -27,6 +27,9 @@ const MAX_OPEN_SEGMENTS: usize = 2;
 /// removing segments, for example.
 const MAX_BUFFERS: usize = 8;
 
+/// Groups that are put with the table locked once.
+const MAX_RUN_GROUPS: usize = 128;
+
 /// Keys of a group. Most groups have one key, which is stored without an allocation.
 type Few<T> = SmallVec<[T; 1]>;
 
@@ -36,6 +39,24 @@ struct Prepared<'a> {
     frames: Few<(FrameHeader, Cow<'a, [u8]>)>,
     stored: u64,
     raw: bool,
+}
+
+/// A group's keys.
+struct Keyed<'a> {
+    /// Primary, then secondary ones, with their ranges.
+    keys: Few<KeyRange<'a>>,
+    ids: Few<Id>,
+    /// Most bytes that the keys take in a record.
+    longest: u64,
+}
+
+/// What became of a group.
+enum Put {
+    /// All of its keys are there with its bytes.
+    There,
+    Appended(Arc<OpenSegment>),
+    /// The frames have to be made again for the segment that comes next.
+    OtherDictionary,
 }
 
 fn prepare<'a>(open: &OpenSegment, value: &'a [u8]) -> Prepared<'a> {
@@ -63,8 +84,70 @@ impl Table {
     /// # Errors
     /// As [`Table::put_group`]; groups before the one that failed are written.
     pub fn put_batch(&self, groups: &[Group<'_>]) -> Result<(), LittError> {
+        if self.lanes.len() == 1 {
+            return self.put_run(groups).map(drop);
+        }
         groups.iter().try_for_each(|group| self.check(group))?;
         groups.iter().try_for_each(|group| self.put_group(group))
+    }
+
+    /// As [`Table::put_batch`], in a table of one shard: many groups share locks and checks.
+    /// Returns [`Table::position`] behind each of them.
+    ///
+    /// # Errors
+    /// [`LittError::Sharded`]; as [`Table::put_batch`].
+    pub fn put_run(&self, groups: &[Group<'_>]) -> Result<Vec<u64>, LittError> {
+        let lane = self.only_shard()?;
+        groups.iter().try_for_each(|group| self.check(group))?;
+        let mut ends = Vec::with_capacity(groups.len());
+        while let Some(left) = groups.get(ends.len()..).filter(|left| !left.is_empty()) {
+            // What waits for its place in the segment is bounded.
+            let mut bytes = 0;
+            let fits = |group: &&Group<'_>| {
+                bytes += group.value.len();
+                bytes <= self.ctx.options.write_buffer_bytes
+            };
+            let count = left.iter().take(MAX_RUN_GROUPS).take_while(fits).count().max(1);
+            self.put_some(lane, &left[..count], &mut ends)?;
+        }
+        Ok(ends)
+    }
+
+    /// Puts groups into the open segment, and appends the position behind each to `ends`: all of
+    /// them, or fewer where a next segment begins. Like a single put, no call begins two: the bytes
+    /// of the one before reach the disk first.
+    fn put_some(&self, lane: &Shard, groups: &[Group<'_>], ends: &mut Vec<u64>) -> Result<(), LittError> {
+        let start = Instant::now();
+        let open = self.wait_for_space(lane)?;
+        let keyed: Vec<_> = groups.iter().map(|group| self.keyed(group)).collect();
+        let prepared: Vec<_> = groups.iter().map(|group| prepare(&open, group.value)).collect();
+        let (mut last, before) = (None, ends.len());
+        let mut put = |ends: &mut Vec<u64>| {
+            let mut writer = self.writer.lock();
+            self.ctx.check_writable()?;
+            for ((group, keyed), prepared) in groups.iter().zip(&keyed).zip(&prepared) {
+                let put = self.put_locked(&mut writer, lane, group, keyed, prepared)?;
+                if matches!(put, Put::OtherDictionary) {
+                    break;
+                }
+                ends.push(writer.lanes[usize::from(lane.shard)].end);
+                if let Put::Appended(to) = put {
+                    let is_next = !Arc::ptr_eq(&to, &open);
+                    last = Some(to);
+                    if is_next {
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        };
+        let done = put(ends);
+        if let Some(open) = &last {
+            self.after_put(lane, open);
+            let each = start.elapsed() / (ends.len() - before).max(1) as u32;
+            (before..ends.len()).for_each(|_| self.ctx.metrics.write.record_duration(each));
+        }
+        done
     }
 
     /// Writes a value under a primary key, with secondary keys that name byte ranges of it: all or
@@ -80,34 +163,59 @@ impl Table {
     pub fn put_group(&self, group: &Group<'_>) -> Result<(), LittError> {
         let start = Instant::now();
         self.check(group)?;
-        let keys: Few<KeyRange<'_>> = std::iter::once((group.key, 0..group.value.len() as u32))
-            .chain(group.secondary.iter().cloned())
-            .collect();
-        let ids: Few<Id> = keys.iter().map(|(key, _)| self.ctx.id(key)).collect();
-        let longest_keys = keys.iter().map(|(key, _)| key.len() + MAX_KEY_HEAD_BYTES).sum::<usize>() as u64;
-        let lane = &self.lanes[self.shard_of(&ids[0])];
+        let keyed = self.keyed(group);
+        let lane = &self.lanes[self.shard_of(&keyed.ids[0])];
         loop {
             let open = self.wait_for_space(lane)?;
             let prepared = prepare(&open, group.value);
             let mut writer = self.writer.lock();
             self.ctx.check_writable()?;
-            if group.number.is_some_and(|number| number < self.ctx.floor()) {
-                return Err(self.ctx.pruned());
-            }
-            if self.all_there(&keys, &ids, group.value)? {
-                return Ok(());
-            }
-            let longest = MAX_HEAD_BYTES as u64 + longest_keys + prepared.stored;
-            let open = self.room(&mut writer, lane, ids.len() as u32, longest)?;
-            if open.segment.header.dictionary != prepared.dictionary {
-                continue;
-            }
-            self.append(&mut writer, lane, &open, group, &keys, &ids, &prepared);
+            let put = self.put_locked(&mut writer, lane, group, &keyed, &prepared)?;
             drop(writer);
-            self.after_put(lane, &open);
-            self.ctx.metrics.write.record_duration(start.elapsed());
-            return Ok(());
+            match put {
+                Put::There => return Ok(()),
+                Put::OtherDictionary => continue,
+                Put::Appended(open) => {
+                    self.after_put(lane, &open);
+                    self.ctx.metrics.write.record_duration(start.elapsed());
+                    return Ok(());
+                }
+            }
         }
+    }
+
+    fn keyed<'a>(&self, group: &'a Group<'_>) -> Keyed<'a> {
+        let keys: Few<KeyRange<'_>> = std::iter::once((group.key, 0..group.value.len() as u32))
+            .chain(group.secondary.iter().cloned())
+            .collect();
+        let ids = keys.iter().map(|(key, _)| self.ctx.id(key)).collect();
+        let longest = keys.iter().map(|(key, _)| key.len() + MAX_KEY_HEAD_BYTES).sum::<usize>() as u64;
+        Keyed { keys, ids, longest }
+    }
+
+    /// Puts one group that is checked, with the writer locked.
+    fn put_locked(
+        &self,
+        writer: &mut Writer,
+        lane: &Shard,
+        group: &Group<'_>,
+        keyed: &Keyed<'_>,
+        prepared: &Prepared<'_>,
+    ) -> Result<Put, LittError> {
+        if group.number.is_some_and(|number| number < self.ctx.floor()) {
+            return Err(self.ctx.pruned());
+        }
+        let Keyed { keys, ids, longest } = keyed;
+        if self.all_there(keys, ids, group.value)? {
+            return Ok(Put::There);
+        }
+        let longest = MAX_HEAD_BYTES as u64 + longest + prepared.stored;
+        let open = self.room(writer, lane, ids.len() as u32, longest)?;
+        if open.segment.header.dictionary != prepared.dictionary {
+            return Ok(Put::OtherDictionary);
+        }
+        self.append(writer, lane, &open, group, keys, ids, prepared);
+        Ok(Put::Appended(open))
     }
 
     /// With several shards, groups go to them by their primary key.

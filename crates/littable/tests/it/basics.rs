@@ -411,3 +411,48 @@ fn background_work_is_no_use_of_a_table_that_was_closed() {
         store.drop_table("t").unwrap_or_else(|error| panic!("round {round}: {error}"));
     }
 }
+
+#[test]
+fn a_run_of_groups_is_that_of_single_puts() {
+    let (together, alone) = (Home::new(), Home::new());
+    let options = || TableOptions { segment_bytes: 20_000, write_buffer_bytes: 3_000, ..large() };
+    let (run, single) = (together.open(options()), alone.open(options()));
+    let keys: Vec<_> = (0..600_u32).map(u32::to_be_bytes).collect();
+    let values: Vec<_> = (0..600).map(|n| value(n % 500)).collect();
+    let secondary: Vec<[(&[u8], _); 1]> = keys.iter().map(|key| [(&key[1..], 0..2)]).collect();
+    let mut groups: Vec<_> = keys
+        .iter()
+        .zip(&values)
+        .zip(&secondary)
+        .map(|((key, value), secondary)| Group { secondary, number: Some(7), ..Group::new(key, value) })
+        .collect();
+    // One that is there already, and one twice.
+    groups.insert(400, groups[3]);
+    for table in [&run, &single] {
+        table.put_group(&groups[2]).unwrap();
+    }
+    let ends: Vec<_> = groups
+        .iter()
+        .map(|group| {
+            single.put_group(group).unwrap();
+            single.position().unwrap()
+        })
+        .collect();
+    assert_eq!(run.put_run(&groups).unwrap(), ends);
+    assert_eq!((run.info().segments > 3, run.len()), (true, single.len()));
+    assert_eq!(run.put_run(&groups).unwrap(), vec![ends[600]; 601], "nothing is written again");
+    // A conflict keeps what comes before it.
+    let (new, other) = (Group::new(b"new", b"1"), Group::new(&keys[5], b"other"));
+    let last = Group::new(b"last", b"1");
+    assert!(matches!(run.put_run(&[new, other, last]), Err(LittError::Conflict { .. })));
+    assert!(run.exists(b"new").unwrap() && !run.exists(b"last").unwrap());
+    drop(run);
+    let run = together.open(options());
+    for (key, value) in keys.iter().zip(&values) {
+        assert_eq!(run.get(key).unwrap().unwrap(), *value);
+        assert_eq!(run.get(&key[1..]).unwrap().unwrap(), value[..2].to_vec());
+    }
+    drop(run);
+    let sharded = together.open(TableOptions { shards: 2, ..TableOptions::new("sharded") });
+    assert!(matches!(sharded.put_run(&groups), Err(LittError::Sharded { shards: 2, .. })));
+}
