@@ -9,8 +9,8 @@ use alloy_consensus::{
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{
-    BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, TxOutcome, empty_block_output,
-    next_difficulty, next_excess_blob_gas,
+    BlockEnvironment, BlockExecutor, ExecuteError, Fork, SystemAccounts, TxError, TxOutcome, next_difficulty,
+    next_empty_block_output, next_excess_blob_gas,
 };
 use hearth_primitives::{
     Block, BlockOutput, Header, NativeSidecar, NativeTransaction, StateError, StateReader, Transaction,
@@ -170,8 +170,21 @@ impl Chain {
     /// # Errors
     /// As [`Self::draft`].
     pub fn draft_empty(&self, header: Header, state: &dyn StateReader) -> Result<Draft, ChainError> {
+        self.draft_next_empty(header, state, &mut SystemAccounts::default())
+    }
+
+    /// As [`Self::draft_empty`], for a block on those that were drafted with `known` before.
+    ///
+    /// # Errors
+    /// As [`Self::draft`].
+    pub fn draft_next_empty(
+        &self,
+        header: Header,
+        state: &dyn StateReader,
+        known: &mut SystemAccounts,
+    ) -> Result<Draft, ChainError> {
         let env = BlockEnvironment::from_header(&self.spec, &header);
-        if let Some(output) = empty_block_output(&self.spec, &env, state)? {
+        if let Some(output) = next_empty_block_output(&self.spec, &env, state, known)? {
             let withdrawals = header.withdrawals_root.map(|_| Vec::new());
             return Ok(Draft { header, transactions: Vec::new(), withdrawals, output, tips: U256::ZERO });
         }

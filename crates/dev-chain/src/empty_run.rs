@@ -9,6 +9,7 @@ use super::{
 };
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use hearth_chain::{Built, ChainError, INDEX_PAGE_HEIGHTS, StateAt};
+use hearth_evm::SystemAccounts;
 use hearth_flatkv::{TrieSession, TrieUpdate};
 use hearth_primitives::{Account, Changeset, Header, Height, RootTracker as _, StateError, StateReader};
 use parking_lot::RwLock;
@@ -51,6 +52,7 @@ struct Making<'a> {
     state: &'a StateAt,
     reads: RunState<'a>,
     trie: Option<TrieSession>,
+    system: SystemAccounts,
     /// The newest block that was made.
     parent: Header,
     parent_hash: B256,
@@ -79,7 +81,8 @@ impl DevChain {
         }
         let trie = if kv.has_trie() { Some(kv.trie()?) } else { None };
         let (reads, parent_hash) = (RunState::new(&state), parent.hash_slow());
-        let mut making = Making { state: &state, reads, trie, parent: parent.clone(), parent_hash };
+        let (system, parent) = (SystemAccounts::default(), parent.clone());
+        let mut making = Making { state: &state, reads, trie, system, parent, parent_hash };
         let (sender, receiver) = sync_channel(RUNS_WAITING_MAX);
         let (made, committed) = thread::scope(|scope| {
             let commits = thread::Builder::new().name("hearth-dev-commit".into());
@@ -162,7 +165,7 @@ impl DevChain {
     fn make_empty(&self, making: &mut Making<'_>, step: Option<u64>) -> Result<Built, ChainError> {
         let parent = (&making.parent, making.parent_hash);
         let header = self.header_after_step(parent, step, &edits_of(making.state));
-        let draft = self.chain.draft_empty(header, &making.reads)?;
+        let draft = self.chain.draft_next_empty(header, &making.reads, &mut making.system)?;
         let root = match &mut making.trie {
             Some(trie) => {
                 trie.apply(&draft.output.changes)?;

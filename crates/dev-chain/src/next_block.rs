@@ -1,7 +1,7 @@
 //! What the next block of a development chain is to be like.
 
 use super::clock::Clock;
-use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_primitives::{Address, B256, U256, utils::keccak256_uncached};
 use hearth_chain::{BlockAttributes, Chain, Edits};
 use hearth_primitives::Header;
 
@@ -43,7 +43,7 @@ impl NextBlock {
             beneficiary: self.coinbase,
             gas_limit: self.gas_limit.unwrap_or(parent.gas_limit),
             misbehavior: alloy_primitives::Bytes::new(),
-            prev_randao: self.prev_randao.unwrap_or_else(|| keccak256(&draw)),
+            prev_randao: self.prev_randao.unwrap_or_else(|| keccak256_uncached(&draw)),
             extra_data: chain
                 .next_chain_id()
                 .mark(extra.map(|digest| digest.to_vec().into()).unwrap_or_default()),

@@ -56,6 +56,26 @@ pub fn empty_block_output(
     env: &BlockEnvironment,
     state: &dyn StateReader,
 ) -> Result<Option<BlockOutput>, StateError> {
+    next_empty_block_output(spec, env, state, &mut SystemAccounts::default())
+}
+
+/// What empty blocks find alike and leave as it is: the system contracts, and that nothing was
+/// requested of them. Empty before the first block of a chain of empty blocks.
+#[derive(Clone, Debug, Default)]
+pub struct SystemAccounts(Option<[Account; 4]>);
+
+/// As [`empty_block_output`], for a block on those of which `known` was passed before; all of them
+/// since were computed by this function.
+///
+/// # Errors
+/// A failed read of the state.
+pub fn next_empty_block_output(
+    spec: &ChainSpec,
+    env: &BlockEnvironment,
+    state: &dyn StateReader,
+    known: &mut SystemAccounts,
+) -> Result<Option<BlockOutput>, StateError> {
+    let known_accounts = known.0.take();
     let (Fork::Prague | Fork::Osaka, Some(beacon_root)) = (env.fork, env.parent_beacon_root) else {
         return Ok(None);
     };
@@ -74,11 +94,14 @@ pub fn empty_block_output(
         ..ReadSet::default()
     };
     let mut run = Run { state, reads, accounts: Vec::with_capacity(RINGS) };
-    for (address, canonical) in &*CONTRACTS {
-        let account = state.account(address)?;
-        let Some(account) = account.filter(|account| account.code_hash == *canonical) else {
-            return Ok(None);
+    let mut accounts = [Account::default(); 4];
+    for (at, (address, canonical)) in CONTRACTS.iter().enumerate() {
+        let account = match &known_accounts {
+            Some(known) => Some(known[at]),
+            None => state.account(address)?.filter(|account| account.code_hash == *canonical),
         };
+        let Some(account) = account else { return Ok(None) };
+        accounts[at] = account;
         run.reads.accounts.push((*address, Some(account)));
         run.reads.codes.push(account.code_hash);
         match *address {
@@ -92,6 +115,10 @@ pub fn empty_block_output(
                 let at = (env.number - 1) % HISTORY_LENGTH;
                 run.write(HISTORY_ADDRESS, account, [(at, env.parent_hash.into())])?;
             }
+            queue if known_accounts.is_some() => {
+                let slots = (0..QUEUE_SLOTS).map(|slot| (queue, U256::from(slot), U256::ZERO));
+                run.reads.slots.extend(slots);
+            }
             queue => {
                 if !run.is_idle(queue)? {
                     return Ok(None);
@@ -99,6 +126,7 @@ pub fn empty_block_output(
             }
         }
     }
+    known.0 = Some(accounts);
     let Run { reads, accounts, .. } = run;
     let changes = Changeset { accounts, codes: Vec::new() };
     Ok(Some(BlockOutput {

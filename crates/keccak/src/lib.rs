@@ -61,25 +61,45 @@ pub fn keccak256_many<T: AsRef<[u8]>>(inputs: &[T]) -> Vec<B256> {
     many_with(widest(), inputs)
 }
 
+/// As [`keccak256_many`], into memory of the caller: as many places as inputs.
+pub fn keccak256_each<T: AsRef<[u8]>>(inputs: &[T], hashes: &mut [B256]) {
+    each_with(widest(), inputs, hashes);
+}
+
 fn many_with<T: AsRef<[u8]>>(width: Width, inputs: &[T]) -> Vec<B256> {
     let mut hashes = vec![B256::ZERO; inputs.len()];
+    each_with(width, inputs, &mut hashes);
+    hashes
+}
+
+/// Inputs that are put into order without an allocation.
+const FEW_INPUTS: usize = 16;
+
+fn each_with<T: AsRef<[u8]>>(width: Width, inputs: &[T], hashes: &mut [B256]) {
     if width == Width::One || inputs.len() == 1 {
         for (hash, input) in hashes.iter_mut().zip(inputs) {
             *hash = keccak256_uncached(input.as_ref());
         }
-        return hashes;
+        return;
     }
-    let mut order: Vec<u32> = (0..).take(inputs.len()).collect();
+    let (mut few, mut many) = ([0; FEW_INPUTS], Vec::new());
+    let order: &mut [u32] = match few.get_mut(..inputs.len()) {
+        Some(few) => few,
+        None => {
+            many.resize(inputs.len(), 0);
+            &mut many
+        }
+    };
+    order.iter_mut().zip(0..).for_each(|(place, at)| *place = at);
     let bytes = |at: u32| inputs[at as usize].as_ref();
     order.sort_unstable_by_key(|at| permutations(bytes(*at).len()));
     for same in order.chunk_by(|a, b| permutations(bytes(*a).len()) == permutations(bytes(*b).len())) {
         #[cfg(target_arch = "x86_64")]
-        let same = vectors(width, same, &bytes, &mut hashes);
+        let same = vectors(width, same, &bytes, hashes);
         for at in same {
             hashes[*at as usize] = keccak256_uncached(bytes(*at));
         }
     }
-    hashes
 }
 
 /// Inputs from which on a permutation by AVX2 takes less time than the scalar one for each

@@ -5,8 +5,9 @@
 use crate::damaged;
 use alloy_primitives::B256;
 use alloy_rlp::{BufMut, Header, PayloadView};
-use hearth_keccak::keccak256_many;
+use hearth_keccak::keccak256_each;
 use hearth_primitives::StateError;
+use smallvec::{SmallVec, smallvec};
 
 /// Nodes with a shorter RLP are embedded in their parent instead of being named by their hash.
 const EMBED_BELOW_BYTES: usize = 32;
@@ -43,7 +44,7 @@ pub(crate) struct Loaded {
     pub(crate) node: Box<Node>,
     /// How the parent names it; `None` while it or anything below it changed.
     pub(crate) reference: Option<Reference>,
-    /// Its RLP from when it was hashed until it is stored.
+    /// Its RLP from when it was hashed until it is stored; outdated while there is no reference.
     pub(crate) rlp: Option<Vec<u8>>,
     /// Whether the store holds exactly this node at its path.
     pub(crate) stored: bool,
@@ -94,11 +95,6 @@ impl Link {
         }
     }
 
-    /// Whether it is a node whose reference is not computed.
-    fn is_changed(&self) -> bool {
-        matches!(self, Self::Node(loaded) if loaded.reference.is_none())
-    }
-
     /// Computes the references of this node and of everything below that changed.
     pub(crate) fn hash(&mut self) {
         Self::hash_all(std::iter::once(self));
@@ -107,117 +103,89 @@ impl Link {
     /// Computes the references of nodes and of everything below them that changed: level by level
     /// from the lowest one, so that many nodes are hashed at once.
     pub(crate) fn hash_all<'a>(links: impl Iterator<Item = &'a mut Self>) {
-        let mut links: Vec<&mut Self> = links.filter(|link| link.is_changed()).collect();
-        // Nodes are taken out of the trie while their level is hashed, since a level has nodes of
-        // many parents, and each parent is needed by itself one level later.
-        let roots = links.iter_mut().enumerate();
-        let mut level: Vec<_> =
-            roots.map(|(parent, link)| Lifted { parent, nibble: 0, loaded: link.lift() }).collect();
-        let mut above = Vec::new();
-        while let Some(below) = lift_children(&mut level) {
-            above.push(std::mem::replace(&mut level, below));
-        }
-        loop {
-            refer(&mut level);
-            let Some(mut parents) = above.pop() else { break };
-            for Lifted { parent, nibble, loaded } in level {
-                *parents[parent].loaded.node.child_mut(nibble) = Self::Node(loaded);
-            }
-            level = parents;
-        }
-        for Lifted { parent, loaded, .. } in level {
-            *links[parent] = Self::Node(loaded);
-        }
+        hash_level(&mut links.filter_map(Self::changed).collect());
     }
 
-    /// Takes the node out; the link is empty until the node is put back.
-    fn lift(&mut self) -> Loaded {
-        match std::mem::take(self) {
-            Self::Node(loaded) => loaded,
-            Self::Empty | Self::Hash(_) => unreachable!("only changed nodes are taken out"),
+    /// The node, if its reference is not computed.
+    fn changed(&mut self) -> Option<&mut Loaded> {
+        match self {
+            Self::Node(loaded) if loaded.reference.is_none() => Some(loaded),
+            _ => None,
         }
     }
 }
 
-/// A node out of its trie while its level is hashed.
-struct Lifted {
-    /// Its parent's place in the level above; that of a root among the links.
-    parent: usize,
-    /// Its place among the children of a branch.
-    nibble: usize,
-    loaded: Loaded,
-}
+/// Changed nodes of one level. Mostly few: a block changes one path in each of some tries.
+type Level<'a> = SmallVec<[&'a mut Loaded; 8]>;
 
-/// Takes the changed children of a level out; `None` where there are none.
-fn lift_children(level: &mut [Lifted]) -> Option<Vec<Lifted>> {
-    let mut below = Vec::new();
-    for (parent, lifted) in level.iter_mut().enumerate() {
-        let children = match &mut *lifted.loaded.node {
-            Node::Leaf { .. } => continue,
-            Node::Extension { child, .. } => std::slice::from_mut(child),
-            Node::Branch { children } => children.as_mut_slice(),
-        };
-        for (nibble, child) in children.iter_mut().enumerate() {
-            if child.is_changed() {
-                below.push(Lifted { parent, nibble, loaded: child.lift() });
-            }
-        }
+/// Computes the references of nodes at equal depths, after those of everything below them. The
+/// depth of calls is that of the trie, 64 at most.
+fn hash_level(level: &mut Level<'_>) {
+    let children = level.iter_mut().flat_map(|loaded| match &mut *loaded.node {
+        Node::Leaf { .. } => <&mut [Link]>::default(),
+        Node::Extension { child, .. } => std::slice::from_mut(child),
+        Node::Branch { children } => children.as_mut_slice(),
+    });
+    let mut below: Level<'_> = children.filter_map(Link::changed).collect();
+    if !below.is_empty() {
+        hash_level(&mut below);
     }
-    (!below.is_empty()).then_some(below)
+    drop(below);
+    refer(level);
 }
 
 /// Computes the references of nodes whose children have theirs.
-fn refer(level: &mut [Lifted]) {
-    let (mut named, mut rlps) = (Vec::with_capacity(level.len()), Vec::with_capacity(level.len()));
-    for Lifted { loaded, .. } in level {
-        let rlp = loaded.node.encode();
+fn refer(level: &mut Level<'_>) {
+    let mut named = SmallVec::<[(&mut Loaded, Vec<u8>); 8]>::new();
+    for loaded in level {
+        // The bytes from before a change are of no use but for their memory.
+        let mut rlp = loaded.rlp.take().unwrap_or_default();
+        rlp.clear();
+        loaded.node.encode_to(&mut rlp);
         // Yellow paper, appendix D: what is shorter than its hash stands for itself.
         if rlp.len() < EMBED_BELOW_BYTES {
             loaded.reference = Some(Reference::Embedded(rlp));
         } else {
-            named.push(loaded);
-            rlps.push(rlp);
+            named.push((loaded, rlp));
         }
     }
-    let hashes = keccak256_many(&rlps);
-    for ((loaded, rlp), hash) in named.into_iter().zip(rlps).zip(hashes) {
+    let rlps: SmallVec<[&[u8]; 8]> = named.iter().map(|(_, rlp)| rlp.as_slice()).collect();
+    let mut hashes: SmallVec<[B256; 8]> = smallvec![B256::ZERO; rlps.len()];
+    keccak256_each(&rlps, &mut hashes);
+    drop(rlps);
+    for ((loaded, rlp), hash) in named.into_iter().zip(hashes) {
         loaded.reference = Some(Reference::Hash(hash));
         loaded.rlp = Some(rlp);
     }
 }
 
 impl Node {
-    /// The link to a child: that of an extension, or one of a branch.
-    fn child_mut(&mut self, nibble: usize) -> &mut Link {
-        match self {
-            Self::Extension { child, .. } => child,
-            Self::Branch { children } => &mut children[nibble],
-            Self::Leaf { .. } => unreachable!("a leaf has no children"),
-        }
-    }
-
     /// The node's RLP. References of all children must be computed.
     pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.encode_to(&mut out);
+        out
+    }
+
+    /// Appends the node's RLP.
+    fn encode_to(&self, out: &mut Vec<u8>) {
         match self {
             Self::Leaf { path, value } => {
                 let path = pack(path, true);
-                let mut out = list(string_len(&path) + string_len(value));
-                encode_string(&path, &mut out);
-                encode_string(value, &mut out);
-                out
+                list(string_len(&path) + string_len(value), out);
+                encode_string(&path, out);
+                encode_string(value, out);
             }
             Self::Extension { path, child } => {
                 let path = pack(path, false);
-                let mut out = list(string_len(&path) + child.encoded_len());
-                encode_string(&path, &mut out);
-                child.encode(&mut out);
-                out
+                list(string_len(&path) + child.encoded_len(), out);
+                encode_string(&path, out);
+                child.encode(out);
             }
             Self::Branch { children } => {
-                let mut out = list(children.iter().map(Link::encoded_len).sum::<usize>() + 1);
-                children.iter().for_each(|child| child.encode(&mut out));
+                list(children.iter().map(Link::encoded_len).sum::<usize>() + 1, out);
+                children.iter().for_each(|child| child.encode(out));
                 out.put_u8(alloy_rlp::EMPTY_STRING_CODE);
-                out
             }
         }
     }
@@ -283,12 +251,11 @@ fn string(mut item: &[u8]) -> Result<&[u8], StateError> {
     Header::decode_bytes(&mut item, false).map_err(|_| damaged())
 }
 
-/// The start of a list whose items take so many bytes, with room for them.
-fn list(payload_length: usize) -> Vec<u8> {
+/// Appends the start of a list whose items take so many bytes, and makes room for them.
+fn list(payload_length: usize, out: &mut Vec<u8>) {
     let header = Header { list: true, payload_length };
-    let mut out = Vec::with_capacity(header.length() + payload_length);
-    header.encode(&mut out);
-    out
+    out.reserve_exact(header.length() + payload_length);
+    header.encode(out);
 }
 
 fn string_len(bytes: &[u8]) -> usize {
@@ -299,14 +266,17 @@ fn encode_string(bytes: &[u8], out: &mut Vec<u8>) {
     alloy_rlp::Encodable::encode(bytes, out);
 }
 
+/// Most bytes of a packed path: the flags, and 64 nibbles.
+const PACKED_BYTES: usize = 33;
+
 /// Hex-prefix encoding (yellow paper, appendix C): a flag nibble, then two nibbles a byte.
-fn pack(path: &[u8], leaf: bool) -> Vec<u8> {
+fn pack(path: &[u8], leaf: bool) -> SmallVec<[u8; PACKED_BYTES]> {
     let flag = if leaf { 0x20 } else { 0 };
     let (first, rest) = match path.len() % 2 {
         1 => (flag | 0x10 | path[0], &path[1..]),
         _ => (flag, path),
     };
-    let mut out = Vec::with_capacity(1 + rest.len() / 2);
+    let mut out = SmallVec::new();
     out.push(first);
     out.extend(rest.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     out

@@ -280,7 +280,6 @@ pub(crate) fn resolve(
 /// Notes that a node at a path changes or leaves.
 fn touch(loaded: &mut Loaded, path: &[u8], stale: &mut HashSet<Box<[u8]>>) {
     loaded.reference = None;
-    loaded.rlp = None;
     if std::mem::take(&mut loaded.stored) {
         stale.insert(path.into());
     }
