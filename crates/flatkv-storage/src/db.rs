@@ -30,12 +30,6 @@ use std::{
 
 /// Bits a key in the Bloom filters: about one false positive in a hundred.
 const BLOOM_BITS: f64 = 10.0;
-/// Size at which RocksDB itself flushes a memtable, in bytes. We flush long before (see
-/// `flush.rs`), except in one huge commit.
-const WRITE_BUFFER_BYTES: usize = 256 << 20;
-/// The same of a store that is never synced, where RocksDB may flush as it likes: a memtable's
-/// Bloom filter is a part of this, and takes time to make.
-const TRANSIENT_WRITE_BUFFER_BYTES: usize = 32 << 20;
 /// Memtables of a family, the one being written included, before writes wait.
 const WRITE_BUFFERS: i32 = 4;
 /// Part of a memtable's size that its Bloom filter takes.
@@ -134,7 +128,11 @@ impl Family {
         }
     }
 
-    fn options(self, cache: &Cache, transient: bool) -> Result<rocksdb::Options, StateError> {
+    fn options(
+        self,
+        Budgeted { cache, shares }: &Budgeted,
+        transient: bool,
+    ) -> Result<rocksdb::Options, StateError> {
         let mut table = BlockBasedOptions::default();
         table.set_block_cache(cache);
         table.set_block_size(BLOCK_BYTES);
@@ -146,12 +144,12 @@ impl Family {
         let hint = format!("memtable_insert_with_hint_prefix_extractor=fixed:{}", self.hint_bytes());
         let mut options = rocksdb::Options::default().get_options_from_string(hint).map_err(rocks)?;
         // What goes with the process need not be small.
-        let (compression, write_buffer) = match transient {
-            true => (DBCompressionType::None, TRANSIENT_WRITE_BUFFER_BYTES),
-            false => (DBCompressionType::Lz4, WRITE_BUFFER_BYTES),
-        };
-        options.set_compression_type(compression);
-        options.set_write_buffer_size(write_buffer);
+        options.set_compression_type(if transient {
+            DBCompressionType::None
+        } else {
+            DBCompressionType::Lz4
+        });
+        options.set_write_buffer_size(shares.memtable);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
         options.set_level_zero_file_num_compaction_trigger(MERGED_FILES);
         match self {
@@ -222,8 +220,9 @@ impl Db {
 
     fn open_as(path: &Path, options: &Options, read_only: bool) -> Result<Self, StateError> {
         manifest::refuse_endless(&*options.disk, path)?;
-        let shares = Shares::of(options.settings.memory_budget_bytes);
-        let cache = Cache::new_lru_cache(shares.cache);
+        let transient = options.fsync == Fsync::Never;
+        let shares = Shares::of_store(options);
+        let budgeted = Budgeted { cache: Cache::new_lru_cache(shares.cache), shares };
         // What is not flushed when the store ends without a flush of ours is in the WAL, and
         // RocksDB must not get ahead of that. Only the string form has this option.
         let no_last_flush = "avoid_flush_during_shutdown=true";
@@ -231,7 +230,8 @@ impl Db {
             rocksdb::Options::default().get_options_from_string(no_last_flush).map_err(rocks)?;
         // Memtables count as part of the cache; without a limit of their own, since a flush that
         // this would start is not one of ours.
-        let memtables = WriteBufferManager::new_write_buffer_manager_with_cache(0, false, cache.clone());
+        let memtables =
+            WriteBufferManager::new_write_buffer_manager_with_cache(0, false, budgeted.cache.clone());
         rocks_options.set_write_buffer_manager(&memtables);
         rocks_options.create_if_missing(!read_only);
         rocks_options.create_missing_column_families(true);
@@ -240,15 +240,14 @@ impl Db {
         rocks_options.set_max_background_jobs(BACKGROUND_JOBS);
         rocks_options.set_keep_log_file_num(LOG_FILES);
         rocks_options.set_log_level(LogLevel::Warn);
-        if options.fsync == Fsync::Never {
+        if transient {
             // Threads that would open the table files of an old store: there is none.
             rocks_options.set_max_file_opening_threads(1);
         } else {
             rocks_options.set_bytes_per_sync(1 << 20);
         }
-        let transient = options.fsync == Fsync::Never;
         let descriptor = |family: &Family| {
-            Ok(ColumnFamilyDescriptor::new(family.name(), family.options(&cache, transient)?))
+            Ok(ColumnFamilyDescriptor::new(family.name(), family.options(&budgeted, transient)?))
         };
         let families = Family::ALL.iter().map(descriptor);
         let families = families.collect::<Result<Vec<_>, StateError>>()?;
@@ -264,9 +263,8 @@ impl Db {
         let mut in_memory = ReadOptions::default();
         in_memory.set_read_tier(ReadTier::BlockCache);
         let halved = AtomicBool::new(false);
-        let (budgeted, gate) = (Budgeted { cache, shares }, Arc::default());
-        let nodes = (options.fsync == Fsync::Never && !read_only).then(Mutex::default);
-        Ok(Self { rocks, budgeted, write, in_memory, halved, nodes, gate })
+        let nodes = (transient && !read_only).then(Mutex::default);
+        Ok(Self { rocks, budgeted, write, in_memory, halved, nodes, gate: Arc::default() })
     }
 
     /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the

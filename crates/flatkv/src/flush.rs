@@ -15,9 +15,6 @@ use hearth_flatkv_storage::{
 };
 use std::{sync::atomic::Ordering::SeqCst, thread::sleep, time::Duration};
 
-/// A batch from which on WAL and tables are synced before it is written, for RocksDB may flush in
-/// the middle, in bytes.
-const SYNC_FIRST_BYTES: u64 = 48 << 20;
 /// Commits between two looks at a flush that is under way.
 const LOOK_EVERY: u64 = 64;
 /// Pause between two looks while a commit waits for a flush.
@@ -34,7 +31,7 @@ impl Core {
 
     /// Syncs ahead of a batch so large that RocksDB may flush it on its own.
     pub(crate) fn sync_before(&self, writer: &mut Writer, batch_bytes: u64) -> Result<(), FlatKvError> {
-        if batch_bytes >= SYNC_FIRST_BYTES { self.sync(writer) } else { Ok(()) }
+        if writer.unflushed.shares.large_batch() <= batch_bytes { self.sync(writer) } else { Ok(()) }
     }
 
     /// After a write: starts a flush where one is due, and looks after the one under way. What was

@@ -106,10 +106,7 @@ pub(crate) fn open(
     tables.truncate(&positions)?;
     tables.sync()?;
 
-    let shares = match lasts {
-        true => Shares::of(options.settings.memory_budget_bytes),
-        false => Shares::of(options.settings.memory_budget_bytes).flushing_early(),
-    };
+    let shares = Shares::of_store(&options);
     let mut replay = Replay::new(db.clone(), options.commitment, shares, metrics)?;
     metrics.catchup.measure(|| replay.follow(&scan, None))?;
     let Replay { head, oldest, lattice, kept, unflushed, .. } = replay;
@@ -321,7 +318,7 @@ pub(crate) fn replay_to(
     scan: &WalScan,
     to: Height,
 ) -> Result<(), FlatKvError> {
-    let shares = Shares::of(options.settings.memory_budget_bytes);
+    let shares = Shares::of_store(options);
     Replay::new(db.clone(), options.commitment, shares, metrics)?.follow(scan, Some(to))
 }
 
@@ -348,7 +345,7 @@ impl<'m> Replay<'m> {
         let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
         let oldest = db.number(meta::OLDEST)?.unwrap_or(0);
         let lattice = (kind == CommitmentKind::LtHash).then(|| Lattice::open(&db)).transpose()?;
-        let (kept, unflushed) = (Kept::new(shares.trie), Unflushed::new(shares.flush_batch));
+        let (kept, unflushed) = (Kept::new(shares.trie), Unflushed::new(shares));
         Ok(Self { metrics, db, kind, head, oldest, lattice, kept, unflushed })
     }
 

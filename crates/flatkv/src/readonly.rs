@@ -87,10 +87,11 @@ fn choose(options: &Options, height: Option<Height>) -> Result<Snapshot, FlatKvE
 /// A store over a database that is not written.
 pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKvError> {
     let stored = db.stored()?.ok_or_else(|| corrupt("head"))?;
+    let shares = Shares::of_store(options);
     let writer = Writer {
         wal: Wal::closed(options.disk.clone(), dir),
         lattice: None,
-        unflushed: Unflushed::new(0),
+        unflushed: Unflushed::new(shares),
         positions: stored.positions,
         failed: None,
         closed: false,
@@ -111,7 +112,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         upcoming: AtomicU64::new(stored.head.height),
         unwinds: AtomicU64::new(0),
         views: Default::default(),
-        codes: CodeCache::new(Shares::of(options.settings.memory_budget_bytes).codes),
+        codes: CodeCache::new(shares.codes),
         kept: Kept::new(0),
         pasts: Default::default(),
         metrics: FlatkvMetrics::new(&options.metrics),

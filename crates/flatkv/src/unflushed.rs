@@ -1,13 +1,12 @@
 //! What RocksDB has not flushed yet, and when that is too much.
 
+use hearth_flatkv_storage::budget::Shares;
+
 /// WAL records after which a flush starts. It ends before as many follow, so a replay stays below
 /// 10,000 blocks.
 const FLUSH_RECORDS: u64 = 4_500;
 /// Bytes of WAL after which a flush starts; a replay stays below 256 MiB.
 const FLUSH_WAL_BYTES: u64 = 96 << 20;
-/// Bytes of batches up to which they may be written in halves, between which RocksDB must not
-/// flush: a memtable takes twice as much at most, and has room for 256 MiB.
-const MAX_HALVED_BYTES: u64 = 96 << 20;
 
 /// What was written since the last flush was started.
 #[derive(Debug)]
@@ -15,16 +14,16 @@ pub(crate) struct Unflushed {
     pub(crate) records: u64,
     wal_bytes: u64,
     batch_bytes: u64,
-    /// Bytes of batches after which a flush starts.
-    batch_limit: u64,
+    /// What says how much is too much.
+    pub(crate) shares: Shares,
     /// Last WAL record that the flush under way covers.
     pub(crate) pending: Option<u64>,
 }
 
 impl Unflushed {
-    /// Nothing yet; a flush starts after so many bytes of batches.
-    pub(crate) fn new(batch_limit: u64) -> Self {
-        Self { records: 0, wal_bytes: 0, batch_bytes: 0, batch_limit, pending: None }
+    /// Nothing yet.
+    pub(crate) fn new(shares: Shares) -> Self {
+        Self { records: 0, wal_bytes: 0, batch_bytes: 0, shares, pending: None }
     }
 
     /// Counts what is being replayed, which is as unflushed as what is written.
@@ -36,7 +35,7 @@ impl Unflushed {
 
     /// A flush of everything up to a WAL record began.
     pub(crate) fn flush_began(&mut self, synced: u64) {
-        *self = Self { pending: Some(synced), ..Self::new(self.batch_limit) };
+        *self = Self { pending: Some(synced), ..Self::new(self.shares) };
     }
 
     /// Counts rows that no WAL record has.
@@ -47,7 +46,7 @@ impl Unflushed {
     /// Whether memtables are far from a flush of RocksDB's own, also with a batch of so many bytes
     /// more.
     pub(crate) fn has_room_for(&self, batch_bytes: u64) -> bool {
-        self.batch_bytes + batch_bytes <= MAX_HALVED_BYTES
+        self.batch_bytes + batch_bytes <= self.shares.halved()
     }
 
     /// Whether a flush is due or under way.
@@ -58,6 +57,6 @@ impl Unflushed {
     pub(crate) fn is_due(&self) -> bool {
         self.records >= FLUSH_RECORDS
             || self.wal_bytes >= FLUSH_WAL_BYTES
-            || self.batch_bytes >= self.batch_limit
+            || self.batch_bytes >= self.shares.flush_batch
     }
 }

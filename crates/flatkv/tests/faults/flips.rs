@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Flips in the quick, the everyday and the full test.
-const FLIPS: [u64; 3] = [60, 200, 4_000];
+const FLIPS: [u64; 3] = [60, 120, 4_000];
 /// Steps of the home.
 const STEPS: u64 = 120;
 /// Heights that are read in each database.

@@ -11,7 +11,7 @@ use crate::{
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Kills in the quick, the everyday and the full test.
-const KILLS: [u64; 3] = [20, 60, 1_000];
+const KILLS: [u64; 3] = [20, 30, 1_000];
 /// Kills of one home, before the next one begins from nothing.
 const KILLS_OF_HOME: u64 = 10;
 /// Steps of a child that is not killed.

@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use tempfile::TempDir;
 
 /// Homes in the quick, the everyday and the full test.
-const RUNS: [u64; 3] = [4, 12, 300];
+const RUNS: [u64; 3] = [4, 6, 300];
 /// Journals of one home: each child but the first continues from what a cut left.
 const ROUNDS: u64 = 3;
 /// Cuts in one journal.
