@@ -29,10 +29,13 @@ const start = Date.now()
 const SLOWEST_SHOWN = 10
 
 /**
- * Niceness of the Rust step: it compiles and computes while the tests of nodes wait for processes,
- * blocks and disks, and must not make these late.
+ * Niceness of the Rust step: it computes while the tests of nodes wait for processes, blocks and
+ * disks, and must not make these late.
  */
 const RUST_NICENESS = 5
+
+/** Niceness of its compilation, which takes all processors and waits for nothing. */
+const COMPILE_NICENESS = 19
 
 /** How long the output of an ended command is waited for, in milliseconds. */
 const OUTPUT_MS_MAX = 5_000
@@ -151,18 +154,21 @@ async function rust() {
   // The full run alone builds the programs of crates/*/examples, and runs rustdoc over each crate
   // for examples in comments, of which there are none.
   const targets = mode === 'full' ? [] : ['--tests']
-  const r = await run(
-    process.execPath,
-    ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', ...targets, '--', '--nocapture'],
-    { env: { CARGO_TERM_COLOR: 'never', ...heights }, prefix: 'rust | ', niceness: RUST_NICENESS },
-  )
+  const cargo = (niceness, ...args) =>
+    run(
+      process.execPath,
+      ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', ...targets, ...args],
+      { env: { CARGO_TERM_COLOR: 'never', ...heights }, prefix: 'rust | ', niceness },
+    )
+  const built = await cargo(COMPILE_NICENESS, '--no-run')
+  const r = built.code === 0 ? await cargo(RUST_NICENESS, '--', '--nocapture') : built
   const results = /^test result: \w+\. (\d+) passed; \d+ failed/gm
   const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm
   const ignored = sum(r.text, /^test result: .* (\d+) ignored/gm)
   if (ignored) total.skipped.push(`rust: skipped: ${ignored} tests marked ignore`)
   total.failures.push(...rustFailures(r.text), ...rustKilled(r.text))
   rustPrograms(r.text)
-  const compiled = /^ +Finished `test` profile .* in (.*)$/m.exec(r.text)?.[1]
+  const compiled = /^ +Finished `test` profile .* in (.*)$/m.exec(built.text)?.[1]
   if (compiled !== undefined) total.steps.push(`rust compiled in ${compiled}`)
   count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
 }

@@ -101,11 +101,11 @@ describe.skipIf(missing !== undefined)('a network', () => {
     }
     for (const { node } of nodes) node.start()
     for (const { node } of nodes) await node.reaches(2)
-  }, 180_000)
+  })
   afterAll(async () => {
     for (const { node } of nodes) await node.end()
     fs.rmSync(dir, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   async function connected(index: number, { node } = first()): Promise<{ readonly client: Foreign; readonly address: string }> {
     const path = foreign('@cosmjs/crypto').stringToPath(`m/44'/60'/0'/0/${index}`)
@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)('a network', () => {
     const raw = await client.sign(address, [message], FEE, '', { accountNumber, sequence: 99_999, chainId: `hearth-${CHAIN}` })
     const bytes = types('cosmos/tx/v1beta1/tx').TxRaw.encode(raw).finish()
     await expect(client.broadcastTx(bytes)).rejects.toThrow(/account sequence mismatch, expected 1, got 99999/)
-  }, 60_000)
+  })
 
   it('shows a native transaction by one method alone', async () => {
     const [{ client, address }, { address: to }] = [await connected(2), await connected(3)]
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)('a network', () => {
       message: `cannot trace a native transaction: ${hash} came from outside the EVM`,
     })
     expect(await receiptOf('ab'.repeat(32))).toBeNull()
-  }, 60_000)
+  })
 
   it('delegates and undelegates, which changes the power', async () => {
     const { client, address } = await connected(4)
@@ -210,7 +210,7 @@ describe.skipIf(missing !== undefined)('a network', () => {
     expect(await client.getDelegation(address, validator.operator_address)).toBeNull()
     const at = toHex(undelegated.height)
     afterUndelegation = BigInt(await first().node.ask<Hex>('eth_getBalance', account(4).address, at))
-  }, 60_000)
+  })
 
   /** The file of a node's ed25519 key. */
   const keyFile = ({ node }: Node) => path.join(node.home, 'cometbft/config/priv_validator_key.json')
@@ -258,7 +258,7 @@ describe.skipIf(missing !== undefined)('a network', () => {
     await until('it votes no more', async () => (await power(keyOf(fifth))) === undefined)
     const { validator } = (await rest(base(), `${STAKING_PATH}/validators/${operator}`)).json
     expect(validator).toMatchObject({ jailed: true, tokens: '0' })
-  }, 120_000)
+  })
 
   it('removes a validator whose key signs twice', async () => {
     const [guilty, copy] = [nodes[VALIDATORS + 1] as Node, nodes[VALIDATORS] as Node]
@@ -286,7 +286,7 @@ describe.skipIf(missing !== undefined)('a network', () => {
     expect(fromRlp(value, 'hex')).toBe(account(6).address.toLowerCase())
     expect(storageProof[0]?.value).toBe(account(6).address.toLowerCase())
     await copy.node.end()
-  }, 180_000)
+  })
 
   it('loses no native transaction when it is killed', async () => {
     const target = nodes[1] as Node
@@ -309,7 +309,7 @@ describe.skipIf(missing !== undefined)('a network', () => {
     expect(acknowledged).toHaveLength(18)
     await target.node.reaches(await first().node.height())
     for (const hash of acknowledged) expect(await receiptOf(hash, target)).toEqual(await receiptOf(hash))
-  }, 120_000)
+  })
 
   it('pays an undelegation back by a withdrawal', async () => {
     const { client, address } = await connected(4)
@@ -324,5 +324,5 @@ describe.skipIf(missing !== undefined)('a network', () => {
       paid.push(...withdrawals.filter(({ address }) => address === own).map(({ amount }) => amount))
     }
     expect(paid).toEqual([toHex(5_000_000_000)])
-  }, 120_000)
+  })
 })

@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)('a validator', () => {
     await send(0, 'undelegate', [OPERATOR, parseEther('0.25')])
     height = await send(1, 'undelegate', [OPERATOR, parseEther('0.75')])
     await node.reaches(height + 1)
-  }, 120_000)
+  })
   afterAll(async () => {
     grpc.close()
     expect(await node.end()).toBe(0)

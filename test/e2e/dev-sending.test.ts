@@ -139,7 +139,7 @@ describe('nonces of transactions that are sent at the same time', () => {
     }
     await Promise.all([send(), send(), fill(), fill()])
     expect(highest).toBe(79)
-  }, 60_000)
+  })
 })
 
 describe('senders, fees and limits', () => {

@@ -61,7 +61,7 @@ beforeAll(() => {
   copy('damaged', sound)
   height = damage(damaged, 'blocks', 1348)
   hash = /record of block (0x\w{64})/.exec(run(damaged, 'db', 'verify')[1])?.[1] as string
-}, 120_000)
+})
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 /** The home is as the sound one: verified, and with the same blocks. */
@@ -83,7 +83,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     expect(stdout).toContain('\nto repair it, stop the node and run: hearth db repair --from FILE|URL\n')
     const report = run(sound, 'db', 'scrub', '--table', 'blocks')
     expect([report[0], run(damaged, 'db', 'scrub', '--table', 'blocks')[0]]).toEqual([0, 1])
-  }, 60_000)
+  })
 
   it('stays damaged without a file, and repair says so', () => {
     const home = copy('without')
@@ -96,7 +96,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     expect(run(sound, 'export', '--from', String(HEIGHT), head)[0]).toBe(0)
     const [other, text] = run(home, 'db', 'repair', '--from', head)
     expect([other, text]).toEqual([1, expect.stringContaining('still damaged: it is not in what was given\n')])
-  }, 60_000)
+  })
 
   it('is taken from a file, plain or gzip', () => {
     const gzip = at('chain.rlp.gz')
@@ -108,7 +108,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
       expectRepaired(home)
       expect(run(home, 'db', 'repair')).toEqual([0, expect.stringContaining('nothing to repair\n'), ''])
     }
-  }, 60_000)
+  })
 
   it('is taken from another node, by its hash', async () => {
     const home = copy('from a node')
@@ -126,7 +126,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
       '',
       expect.stringMatching(new RegExp(`^error: ${node.url}: debug_getRawBlock of block ${height} \\(${hash}\\): `)),
     ])
-  }, 60_000)
+  })
 
   it('is written again by an import of a file that has it', () => {
     const home = copy('import')
@@ -136,7 +136,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
       expect.stringContaining(', 54 were there already (1 damaged, written again); the head is block 54 '),
     ])
     expectRepaired(home)
-  }, 60_000)
+  })
 
   it('is written again by the import of a running node', async () => {
     const home = copy('beside')
@@ -147,7 +147,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     expect((await rpc(node.url, 'eth_getBlockByNumber', [number, false])).result).toMatchObject({ number, hash })
     expect(await node.stop()).toBe(0)
     expectRepaired(home)
-  }, 60_000)
+  })
 
   it('is whole or as before after kill -9 of the repair', async () => {
     const home = copy('killed')
@@ -162,7 +162,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     }
     expect(run(home, 'db', 'repair', '--from', chain)[0]).toBe(0)
     expectRepaired(home)
-  }, 120_000)
+  })
 
   it('in a segment’s head is not repaired, and the error helps', () => {
     const home = copy('no head', sound)
@@ -182,7 +182,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     // One copy of the head is enough.
     flip(home, 'blocks', 40)
     expect(verified(home)).toMatchObject({ found: 0, head: { height: HEIGHT } })
-  }, 60_000)
+  })
 
   it('is told to clients without a path, and to the log with one', async () => {
     const home = copy('served')
@@ -208,7 +208,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
       .filter((line) => line.includes('is damaged at byte'))
     expect(lines.length).toBeGreaterThanOrEqual(requests.length - 1)
     expect(JSON.parse(lines[0] as string)).toMatchObject({ method: 'eth_getBlockByNumber', id: '1', msg: expect.stringContaining(home) })
-  }, 60_000)
+  })
 })
 
 describe.skipIf(recorded === undefined)('damaged receipts', () => {
@@ -224,7 +224,7 @@ describe.skipIf(recorded === undefined)('damaged receipts', () => {
     expect(json[0]).toBe(0)
     expect((JSON.parse(json[1]) as RepairReport).ledger).toMatchObject({ restored: [{ number: of, what: 'receipts' }], broken: [] })
     expectRepaired(home)
-  }, 60_000)
+  })
 })
 
 describe.skipIf(recorded === undefined)('parts of a home', () => {
@@ -241,7 +241,7 @@ describe.skipIf(recorded === undefined)('parts of a home', () => {
     expect([status, text]).toEqual([CANNOT_START, expect.stringContaining(`; run \`hearth db repair --home ${home}\`\n`)])
     expect(run(home, 'db', 'repair')[0]).toBe(0)
     expect(verified(home).found).toBe(0)
-  }, 60_000)
+  })
 
   it('genesis.json missing: init writes it again', () => {
     const home = copy('no genesis', sound)
@@ -253,7 +253,7 @@ describe.skipIf(recorded === undefined)('parts of a home', () => {
       ])
     expect(error(home, 'init', '--genesis', genesis)).toEqual([0, ''])
     expectRepaired(home)
-  }, 60_000)
+  })
 
   it('chain.json missing or damaged: init writes it again', () => {
     for (const [name, spoil, words] of [
@@ -276,7 +276,7 @@ describe.skipIf(recorded === undefined)('parts of a home', () => {
       expect(error(home, 'init', '--genesis', genesis)).toEqual([0, ''])
       expectRepaired(home)
     }
-  }, 60_000)
+  })
 
   it('a new home needs a genesis, and is no file', () => {
     expect(error(at('new'), 'import', chain)).toEqual([1, expect.stringContaining('has no chain yet: give its genesis, with')])
@@ -284,5 +284,5 @@ describe.skipIf(recorded === undefined)('parts of a home', () => {
     fs.writeFileSync(file, '')
     for (const command of [['start'], ['import', chain], ['db', 'info'], ['init']])
       expect(error(file, ...command)).toEqual([2, expect.stringContaining(`--home ${file} is a file: give a folder\n`)])
-  }, 60_000)
+  })
 })

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await rpc(node.url, 'anvil_mine', [`0x${BLOCKS.toString(16)}`])
   expect(await node.stop()).toBe(0)
   expect(hearth(['export', '--home', home, at('chain.rlp')]).stdout).toBe(`exported ${BLOCKS} blocks to ${at('chain.rlp')}\n`)
-}, 60_000)
+})
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 describe('hearth export', () => {

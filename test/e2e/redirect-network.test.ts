@@ -68,12 +68,12 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
       const params = [accounts[0]?.address, 'pending']
       return (await ask('eth_getTransactionCount', params)).headers.has('x-hearth-redirected-to')
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     const ends = await Promise.all(nodes.map(({ node }) => node.end()))
     fs.rmSync(dir, { recursive: true, force: true })
     expect(ends).toEqual(ends.map(() => expect.toBeOneOf([0, 'SIGKILL'])))
-  }, 60_000)
+  })
 
   /** A request to the follower. */
   const ask = (method: string, params: readonly unknown[]): Promise<Response> =>
@@ -129,7 +129,7 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
       expect(own).toBeGreaterThan(SENDERS / VALIDATORS / 2)
       expect(await requests(one)).toBe(own)
     }
-  }, 120_000)
+  })
 
   it('loses nothing when an owner is killed: the follower has it', async () => {
     const gone = nodes[0] as Node
@@ -146,5 +146,5 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
     const unreachable = await metric(follower(), 'evmrpc_redirect_failures_total', 'reason="unreachable"')
     expect(counted).toBe(sent.length - theirs.length + unreachable)
     await until('the height rises', async () => (await follower().node.height()) > 3)
-  }, 120_000)
+  })
 })

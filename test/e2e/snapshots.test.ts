@@ -41,7 +41,7 @@ describe.skipIf(recorded === undefined)('beside a node that never took a snapsho
   beforeAll(() => {
     home = imported('none', OFF)
     expect(heights(home)).toEqual([])
-  }, 60_000)
+  })
 
   const reads: [string, (home: string) => Promise<unknown>, unknown][] = [
     ['db snapshot', async (of) => done<SnapshotInfo>(['db', 'snapshot'], of).height, HEIGHT],
@@ -114,7 +114,7 @@ describe.skipIf(recorded === undefined)('by themselves', () => {
     const again = hearth(['import', '--home', home, path.join(recorded as string, 'chain.rlp'), FAST])
     expect([again.status, heights(home)]).toEqual([0, [HEIGHT]])
     expect(done<VerifyReport>(['db', 'verify'], home)).toMatchObject({ found: 0, snapshot: null })
-  }, 60_000)
+  })
 
   it('start takes one at a clean stop, where the head moved', async () => {
     const home = imported('stop', OFF)
@@ -129,5 +129,5 @@ describe.skipIf(recorded === undefined)('by themselves', () => {
     const killed = await startNode(['start', '--home', home, FAST])
     expect(await killed.stop('SIGKILL')).toBe('SIGKILL')
     expect(heights(home)).toEqual([HEIGHT])
-  }, 60_000)
+  })
 })
