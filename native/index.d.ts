@@ -128,19 +128,19 @@ export declare class NativeNode {
    * Answers `{"op":…,"args":…}`: with the text of the result if that needs neither the disk nor
    * another thread, otherwise on one of the node's threads.
    */
-  request(json: string): string | Promise<Buffer>
+  request(json: string | Uint8Array): string | Promise<Buffer>
   /**
    * Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is
    * known by its address: clients take turns. [`cancel_call`](Self::cancel_call) ends it by its
    * ticket, a whole number that no other request in progress has.
    */
-  call(json: string, client: string, ticket: number): Promise<Buffer>
+  call(json: string | Uint8Array, client: string, ticket: number): Promise<Buffer>
   /**
    * Answers long requests one after the other, each at once when it is done: as one job, so that
    * none waits for the way of another one's answer. [`cancel_call`](Self::cancel_call) ends what
    * is left of them by their ticket.
    */
-  callInOrder(requests: Array<string>, client: string, ticket: number): Promise<Buffer>[]
+  callInOrder(requests: (string | Uint8Array)[], client: string, ticket: number): Promise<Buffer>[]
   /** Cancels a call, whose answer is no longer needed. */
   cancelCall(ticket: number): void
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
@@ -168,7 +168,7 @@ export declare class NativeNode {
    * Starts work whose result may be large, for a client that is known by its address. With an
    * envelope, a result that is stored in gzip is sent as one member with it.
    */
-  stream(json: string, envelope?: NativeEnvelope | undefined | null, client?: string | undefined | null): NativeStream
+  stream(json: string | Uint8Array, envelope?: NativeEnvelope | undefined | null, client?: string | undefined | null): NativeStream
   /** What the home holds, as JSON; null once the node is closed. */
   status(): string | null
   /**

@@ -4,7 +4,7 @@ use crate::{
     NativeOrigin,
     answer::{Answer, guarded, on_thread, promise},
     ready::{NativeTraceOf, write_ready},
-    text::ShortText,
+    text::{JsonText, ShortText},
 };
 use hearth_node::{
     ByteStream, Caller, Envelope, NamedTrace, Node, NodeConfig, NodeError, NodeLease, Replay, Request,
@@ -103,8 +103,12 @@ impl NativeNode {
     /// Answers `{"op":…,"args":…}`: with the text of the result if that needs neither the disk nor
     /// another thread, otherwise on one of the node's threads.
     #[napi(catch_unwind, ts_return_type = "string | Promise<Buffer>")]
-    pub fn request<'env>(&self, env: &'env Env, json: String) -> Result<Either<String, Object<'env>>> {
-        let request = Request::from_json(json.as_bytes());
+    pub fn request<'env>(
+        &self,
+        env: &'env Env,
+        #[napi(ts_arg_type = "string | Uint8Array")] json: JsonText<'_>,
+    ) -> Result<Either<String, Object<'env>>> {
+        let request = Request::from_json(&json);
         let ready = request.as_ref().ok().and_then(|request| self.node.at_once(request));
         if let Some(text) = ready.and_then(|bytes| String::from_utf8(bytes).ok()) {
             return Ok(Either::A(text));
@@ -124,12 +128,12 @@ impl NativeNode {
     pub fn call<'env>(
         &self,
         env: &'env Env,
-        json: String,
+        #[napi(ts_arg_type = "string | Uint8Array")] json: JsonText<'_>,
         client: String,
         ticket: f64,
     ) -> Result<Object<'env>> {
         let (deferred, promise) = promise::<Answer>(env)?;
-        match Request::from_json(json.as_bytes()) {
+        match Request::from_json(&json) {
             Ok(request) => {
                 let caller = Caller { client: client.into(), ..Caller::default() };
                 self.node.spawn_for(request, &caller, Some(ticket as u64), move |result| {
@@ -148,7 +152,7 @@ impl NativeNode {
     pub fn call_in_order<'env>(
         &self,
         env: &'env Env,
-        requests: Vec<String>,
+        #[napi(ts_arg_type = "(string | Uint8Array)[]")] requests: Vec<JsonText<'_>>,
         client: String,
         ticket: f64,
     ) -> Result<Vec<Object<'env>>> {
@@ -156,7 +160,7 @@ impl NativeNode {
         for json in requests {
             let (deferred, promise) = promise::<Answer>(env)?;
             let done = move |result: std::result::Result<Vec<u8>, NodeError>| deferred.resolve(result.into());
-            calls.push((Request::from_json(json.as_bytes()), done));
+            calls.push((Request::from_json(&json), done));
             promises.push(promise);
         }
         let caller = Caller { client: client.into(), ..Caller::default() };
@@ -222,11 +226,11 @@ impl NativeNode {
     #[napi(catch_unwind)]
     pub fn stream(
         &self,
-        json: String,
+        #[napi(ts_arg_type = "string | Uint8Array")] json: JsonText<'_>,
         envelope: Option<NativeEnvelope>,
         client: Option<String>,
     ) -> NativeStream {
-        let source = match TraceRequest::from_json(json.as_bytes()) {
+        let source = match TraceRequest::from_json(&json) {
             Ok(request) => {
                 let caller = Caller::now(client.as_deref());
                 Source::Stream(self.node.stream(request, &caller, envelope.map(Into::into)))

@@ -1,6 +1,6 @@
-//! Short texts of JavaScript.
+//! Texts of JavaScript.
 
-use napi::bindgen_prelude::{FromNapiValue, TypeName, ValidateNapiValue, ValueType};
+use napi::bindgen_prelude::{BufferSlice, FromNapiValue, TypeName, ValidateNapiValue, ValueType};
 use napi::{Result, check_status, sys};
 use std::ops::Deref;
 
@@ -58,5 +58,51 @@ impl FromNapiValue for ShortText {
         }
         // SAFETY: as above.
         Ok(Self::Long(unsafe { String::from_napi_value(env, value)? }))
+    }
+}
+
+/// JSON: a string, or the bytes of one that is too long to be copied. They are borrowed.
+pub enum JsonText<'a> {
+    /// A copy of a string.
+    Text(String),
+    /// Bytes of a buffer.
+    Bytes(BufferSlice<'a>),
+}
+
+impl Deref for JsonText<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl TypeName for JsonText<'_> {
+    fn type_name() -> &'static str {
+        "String"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::Unknown
+    }
+}
+
+impl ValidateNapiValue for JsonText<'_> {}
+
+impl FromNapiValue for JsonText<'_> {
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
+        let mut kind = sys::ValueType::napi_undefined;
+        // The type is looked up first: a failed conversion writes the value into its error.
+        // SAFETY: `env` is the environment of the running callback, `value` one of its arguments.
+        check_status!(unsafe { sys::napi_typeof(env, value, &mut kind) }, "Failed to read a type")?;
+        if kind == sys::ValueType::napi_object {
+            // SAFETY: as above.
+            return Ok(Self::Bytes(unsafe { BufferSlice::from_napi_value(env, value)? }));
+        }
+        // SAFETY: as above.
+        Ok(Self::Text(unsafe { String::from_napi_value(env, value)? }))
     }
 }

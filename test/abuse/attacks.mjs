@@ -137,12 +137,8 @@ async function unreadTraces({ url }, count) {
 const BEFORE_HTTP = { 'batch of numbers': '20.2 s, +2.8 GB', 'opening brackets': '0.8 s' }
 const BEFORE_WEBSOCKET = { 'batch of numbers': 'process dead after 150 s (16 MB)' }
 
-/**
- * Memory that a body over HTTP may take, in MiB: three times its size. A long hexadecimal argument
- * takes more: it is there as text, as the value, as JSON for the core, and in the core.
- */
+/** Memory that a body over HTTP may take, in MiB: three times its size. */
 const BODY_MEMORY_MIB = 3 * 5
-const HEX_MEMORY_MIB = 36
 
 /**
  * All attacks: settings of the node, what is done, the bounds that must hold, and what was measured
@@ -158,7 +154,7 @@ export const ATTACKS = [
     run: ({ url }) => post(url, make(5 * MIB)),
     outcome: answer,
     threadMs: 50,
-    memoryMiB: name === 'hex in a string' ? HEX_MEMORY_MIB : BODY_MEMORY_MIB,
+    memoryMiB: BODY_MEMORY_MIB,
   })),
   ...['batch of numbers', 'opening brackets', 'white space', 'Cyrillic in a string'].map((name) => ({
     name: `32 MiB over WebSocket: ${name}`,

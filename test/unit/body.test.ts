@@ -6,7 +6,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { RpcError } from '../../ts/rpc/errors.ts'
-import { ByteScanner, scan } from '../../ts/rpc/scan.ts'
+import { ByteScanner, type Received, scan } from '../../ts/rpc/scan.ts'
 import { type BodyFailure, BodyFragmented, BodyTooLarge, Gathered, readBody } from '../../ts/server/body.ts'
 import { IdleClock } from '../../ts/server/idle.ts'
 
@@ -16,9 +16,9 @@ const collect = vm.runInNewContext('gc') as () => void
 type Look = (bytes: Buffer, isWhole: boolean) => RpcError | undefined
 
 /** A body that is read from chunks. */
-function read(chunks: readonly Buffer[], look?: Look): string | RpcError | BodyFailure | undefined {
+function read(chunks: readonly Buffer[], look?: Look): Received | BodyFailure | undefined {
   const request = Object.assign(new EventEmitter(), { headers: {} })
-  let outcome: string | RpcError | BodyFailure | undefined
+  let outcome: Received | BodyFailure | undefined
   const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => undefined, ...(look && { look }) }
   readBody(request as unknown as IncomingMessage, limits, (body) => {
     outcome = body
@@ -128,7 +128,7 @@ describe('the chunks of a body', () => {
     // A client that declares much and sends little takes little.
     expect(largest).toBeLessThanOrEqual(4)
     expect(body.bytes().buffer.byteLength).toBe(5_000_000)
-    expect(body.text()).toBe('a'.repeat(76 * 65_536))
+    expect(body.message()).toBe('a'.repeat(76 * 65_536))
     expect(body.bytes()).toHaveLength(0)
   })
 
@@ -148,9 +148,9 @@ describe('the chunks of a body', () => {
         body.add(bytes.subarray(at, at + size))
         at += size
       }
-      expect(body.text() === text, sizes.join()).toBe(true)
+      expect(body.message() === text, sizes.join()).toBe(true)
     }
-    expect(new Gathered(0).text()).toBe('')
+    expect(new Gathered(0).message()).toBe('')
   })
 
   it('of one byte each do not hold the reads that they came in', async () => {
@@ -166,6 +166,6 @@ describe('the chunks of a body', () => {
     collect()
     // The first chunk is kept as it came.
     expect(reads.filter((ref) => ref.deref() !== undefined).length).toBeLessThanOrEqual(2)
-    expect(body.text()).toBe('a'.repeat(20_000))
+    expect(body.message()).toBe('a'.repeat(20_000))
   })
 })

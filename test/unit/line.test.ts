@@ -6,8 +6,9 @@ import { Line, type RunInOrder } from '../../ts/core/line.ts'
 function runner(): { readonly run: RunInOrder; readonly together: string[][]; readonly release: () => void } {
   const together: string[][] = []
   let waiting: (() => void)[] = []
-  const run: RunInOrder = (requests) => {
-    together.push([...requests])
+  const run: RunInOrder = (given) => {
+    const requests = given.map(String)
+    together.push(requests)
     return requests.map(
       (request) =>
         new Promise((resolve, reject) => {

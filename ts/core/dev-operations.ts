@@ -1,5 +1,5 @@
 // What the core does on a development chain alone.
-import type { Hex, JsonObject } from './port.ts'
+import type { Data, Hex, JsonObject } from './port.ts'
 
 /** How blocks are made; quantities are hex. */
 export interface MineArguments {
@@ -54,7 +54,7 @@ export interface DevOperations {
   reorg: { depth: Hex; transactions: readonly ReorgTransaction[] }
   setBalance: { address: Hex; balance: Hex }
   addBalance: { address: Hex; balance: Hex }
-  setCode: { address: Hex; code: Hex }
+  setCode: { address: Hex; code: Data }
   setNonce: { address: Hex; nonce: Hex }
   setStorageAt: { address: Hex; slot: Hex; value: Hex }
   impersonate: { address: Hex }
@@ -67,7 +67,7 @@ export interface DevOperations {
   reset: undefined
   /** Gzip of JSON, in hex. */
   dumpState: undefined
-  loadState: { state: Hex }
+  loadState: { state: Data }
   nodeInfo: undefined
   metadata: { clientVersion: string; hardhat?: boolean }
   /** Blobs as a list, or null. */

@@ -1,12 +1,13 @@
 // Requests that must keep their order: what comes while others are answered goes to the core
 // together once these are, and waits there for nothing but its turn.
+import type { CoreJson } from './long-text.ts'
 
 /** Starts requests that are answered one after the other; the answers in the same order. */
-export type RunInOrder = (requests: readonly string[]) => readonly Promise<Uint8Array>[]
+export type RunInOrder = (requests: readonly CoreJson[]) => readonly Promise<Uint8Array>[]
 
 /** A request that was not started yet. */
 interface Waiting {
-  readonly request: string
+  readonly request: CoreJson
   readonly run: RunInOrder
   readonly resolve: (answer: Promise<Uint8Array>) => void
   readonly reject: (error: unknown) => void
@@ -18,7 +19,7 @@ export class Line {
   private busy = false
 
   /** The answer to a request, which is started after all earlier ones of this line. */
-  add(request: string, run: RunInOrder): Promise<Uint8Array> {
+  add(request: CoreJson, run: RunInOrder): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ request, run, resolve, reject })
       if (this.busy) return

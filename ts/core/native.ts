@@ -9,6 +9,7 @@ import type { DbTasks } from './db.ts'
 import { CoreError, coreErrorFrom } from './error.ts'
 import type { BlockId, FollowAnswer, FollowedFinality, FollowMeta, FollowPort, FollowState } from './follow.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
+import { type CoreJson, coreJson } from './long-text.ts'
 import type { NodeCommands } from './node-commands.ts'
 import { type FetchOrigin, nativeFetcher } from './origin.ts'
 import type {
@@ -286,7 +287,7 @@ class NativeCore implements Core {
   }
 
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
-    const json = JSON.stringify({ op, args })
+    const json = coreJson({ op, args })
     const { caller } = this
     if (caller?.line !== undefined) return caller.line.add(json, (requests) => this.callInOrder(requests, caller))
     if (caller !== undefined) return this.call(json, caller)
@@ -295,7 +296,7 @@ class NativeCore implements Core {
   }
 
   /** Long requests that keep their order, the rest of which ends when their client leaves. */
-  private callInOrder(requests: readonly string[], caller: CoreCaller): Promise<Uint8Array>[] {
+  private callInOrder(requests: readonly CoreJson[], caller: CoreCaller): Promise<Uint8Array>[] {
     const ticket = ++tickets
     let isOver = false
     caller.onDisconnect(() => {
@@ -310,7 +311,7 @@ class NativeCore implements Core {
   }
 
   /** Long work, which ends when its client leaves. */
-  private async call(json: string, caller: CoreCaller): Promise<Uint8Array> {
+  private async call(json: CoreJson, caller: CoreCaller): Promise<Uint8Array> {
     const ticket = ++tickets
     let isOver = false
     caller.onDisconnect(() => {
@@ -324,10 +325,9 @@ class NativeCore implements Core {
   }
 
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
-    const json = JSON.stringify({ op, args })
     const { node, caller } = this
     const findReady = this.cache ? this.finder(op, args) : undefined
-    return new Stream((options) => node.stream(json, packing(options), options.client), findReady, caller)
+    return new Stream((options) => node.stream(coreJson({ op, args }), packing(options), options.client), findReady, caller)
   }
 
   /** Finds the answer to a trace in the cache; undefined for operations that are never baked. */

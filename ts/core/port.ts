@@ -5,9 +5,13 @@ import type { ScriptsConfig } from './config.ts'
 import type { DevOperations } from './dev-operations.ts'
 import type { FollowPort, Verified } from './follow.ts'
 import type { Line } from './line.ts'
+import type { LongText } from './long-text.ts'
 
 /** `0x` and hex digits. */
 export type Hex = string
+
+/** Hex bytes of any length. */
+export type Data = Hex | LongText
 
 /** A block by tag or number: `latest`, `0x1b`. */
 export type BlockNumber = string
@@ -32,7 +36,7 @@ export interface Operations extends DevOperations {
   getBalance: { address: Hex; block: BlockRef | undefined }
   getCode: { address: Hex; block: BlockRef | undefined }
   /** The signer of a raw transaction, or null. */
-  senderOf: { raw: Hex }
+  senderOf: { raw: Data }
   /**
    * The receipt of a native transaction that succeeded, or of an Ethereum one with the indices of
    * the whole block; null for others.
@@ -66,7 +70,7 @@ export interface Operations extends DevOperations {
   config: undefined
   capabilities: undefined
   simulateV1: { options: JsonObject; block: BlockRef | undefined }
-  sendRawTransaction: { transaction: Hex }
+  sendRawTransaction: { transaction: Data }
   getHeaderByNumber: { block: BlockNumber }
   getHeaderByHash: { hash: Hex }
   getUncleCount: { block: BlockRef }
@@ -82,20 +86,20 @@ export interface Operations extends DevOperations {
   /** A transaction as it was while it waited, or null. */
   pendingTransaction: { hash: Hex }
   accounts: undefined
-  keccak: { data: Hex }
+  keccak: { data: Data }
   /** 65 bytes. */
   signDigest: { account: Hex; digest: Hex }
   /** `{raw, tx}` without a signature. */
   fillTransaction: { transaction: JsonObject }
   signTransaction: { transaction: JsonObject }
   sendTransaction: { transaction: JsonObject }
-  buildBlock: { parent: Hex; attributes: JsonObject; transactions: readonly Hex[] | undefined; extraData: Hex | undefined }
+  buildBlock: { parent: Hex; attributes: JsonObject; transactions: readonly Data[] | undefined; extraData: Data | undefined }
   engineNewPayload: {
     version: number
     payload: JsonObject
     versionedHashes?: readonly Hex[]
     parentBeaconBlockRoot?: Hex
-    executionRequests?: readonly Hex[]
+    executionRequests?: readonly Data[]
   }
   engineForkchoiceUpdated: { version: number; state: JsonObject; attributes: JsonObject | undefined }
   engineGetPayload: { version: number; id: Hex }
@@ -121,7 +125,7 @@ export interface Operations extends DevOperations {
   getRawTransaction: { hash: Hex }
   intermediateRoots: { hash: Hex }
   executionWitness: { block: BlockRef; legacy: boolean }
-  storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
+  storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Data; maxResult: Hex }
   getBadBlocks: undefined
   /** A page of the transactions that an account has part in; `block` 0: from the end on. */
   accountTransactions: { address: Hex; block: Hex; pageSize: number; before: boolean; maxBlocks: number }
@@ -203,7 +207,7 @@ export interface StreamOperations {
   traceTransaction: { hash: Hex; config: JsonObject | undefined }
   traceBlockByNumber: { block: BlockNumber; config: JsonObject | undefined }
   traceBlockByHash: { hash: Hex; config: JsonObject | undefined }
-  traceBlock: { rlp: Hex; config: JsonObject | undefined }
+  traceBlock: { rlp: Data; config: JsonObject | undefined }
   traceTransactionProfile: { hash: Hex; config: JsonObject | undefined }
   traceBadBlock: { hash: Hex; config: JsonObject | undefined }
   traceStateAccess: { hash: Hex }
@@ -220,7 +224,7 @@ export interface StreamOperations {
     config: JsonObject | undefined
   }
   parityCalls: {
-    calls: readonly { transaction?: JsonObject; raw?: Hex; types: readonly string[] }[]
+    calls: readonly { transaction?: JsonObject; raw?: Data; types: readonly string[] }[]
     block: BlockRef | undefined
     list: boolean
     config: JsonObject | undefined

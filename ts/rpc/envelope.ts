@@ -2,7 +2,8 @@
 // around finished bytes.
 import { setImmediate } from 'node:timers/promises'
 import { invalidRequest, parseError, type RpcError } from './errors.ts'
-import { NESTING_MAX, type RequestLimits, type Scanned, type ScannedText, scan } from './scan.ts'
+import { restoreLong } from './long-params.ts'
+import { NESTING_MAX, type RequestLimits, type ScannedText, scan } from './scan.ts'
 import { readTracedRequest } from './traced-request.ts'
 
 /** A request that can be served. */
@@ -101,7 +102,7 @@ function parsed(text: string): unknown {
  * of up to `SHALLOW_MAX` units cost less than a second pass.
  */
 export function parseMessage(body: string | ScannedText, limits: RequestLimits): Message {
-  if (typeof body !== 'string') return messageOf(body.text, body.scanned)
+  if (typeof body !== 'string') return messageOf(body)
   const text = body
   let value: unknown
   if (text.length <= SHALLOW_MAX) {
@@ -111,7 +112,7 @@ export function parseMessage(body: string | ScannedText, limits: RequestLimits):
     const simple = simpleId(text, value)
     if (simple !== undefined) return { batch: false, calls: [toCall(value, simple)] }
   }
-  return messageOf(text, scan(text, limits), value)
+  return messageOf({ text, scanned: scan(text, limits) }, value)
 }
 
 /**
@@ -127,17 +128,18 @@ export const READ_AT_ONCE_MAX = 256 * 1024
 export async function parseInTurns(body: string | ScannedText, limits: RequestLimits, step: () => void): Promise<Message> {
   await setImmediate()
   step()
-  const { text, scanned } = typeof body === 'string' ? { text: body, scanned: scan(body, limits) } : body
+  const scanned = typeof body === 'string' ? { text: body, scanned: scan(body, limits) } : body
   await setImmediate()
   step()
-  const message = messageOf(text, scanned)
+  const message = messageOf(scanned)
   await setImmediate()
   step()
   return message
 }
 
 /** The message of a text that keeps the limits. */
-function messageOf(text: string, { ids }: Scanned, value: unknown = parsed(text)): Message {
+function messageOf({ text, scanned: { ids }, long }: ScannedText, value: unknown = parsed(text)): Message {
+  if (long !== undefined) restoreLong(Array.isArray(value) ? value : [value], long)
   if (!Array.isArray(value)) return { batch: false, calls: [toCall(value, ids[0])] }
   if (value.length === 0) throw invalidRequest('empty batch')
   return { batch: true, calls: value.map((entry, i) => toCall(entry, ids[i])) }

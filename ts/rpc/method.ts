@@ -3,6 +3,7 @@ import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
 import type { FollowLimits, SubscriptionHub } from './follow/index.ts'
+import { LongParams } from './long-params.ts'
 import type { Network } from './network.ts'
 import type { Redirects } from './redirect.ts'
 import type { Redirect, Submission } from './submission.ts'
@@ -117,7 +118,10 @@ export function method<const P extends readonly Param<unknown>[]>(definition: {
  * parameter's name added.
  */
 export function decodeParams(params: readonly Param<unknown>[], values: unknown): unknown[] {
-  if (values !== undefined && values !== null && !Array.isArray(values)) throw invalidParams('non-array args')
+  if (values !== undefined && values !== null && !Array.isArray(values)) {
+    if (values instanceof LongParams) return values.decoded((inner) => decodeParams(params, inner))
+    throw invalidParams('non-array args')
+  }
   const given: readonly unknown[] = values ?? []
   const decoded = given.map((value, i) => {
     const param = params[i]

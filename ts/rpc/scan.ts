@@ -1,6 +1,8 @@
 // One pass over the text of a request before it is parsed: applies the limits of nesting, values
 // and batch size, and finds the raw ids. A large text is read while it comes.
+import type { LongText, TextRange } from '../core/long-text.ts'
 import { batchTooLarge, limitExceeded, parseError, RpcError } from './errors.ts'
+import { LONG_TEXT_BYTES_MIN } from './long-params.ts'
 
 /** Limits that a request must keep before any of it is parsed. */
 export interface RequestLimits {
@@ -53,12 +55,6 @@ function behindSpace(text: string, from: number): number {
   let at = from
   while (at < text.length && isSpace(text.charCodeAt(at))) at++
   return at
-}
-
-/** A part of the text. */
-interface Range {
-  readonly from: number
-  readonly to: number
 }
 
 /** What the pass finds of a message that keeps the limits. */
@@ -129,15 +125,19 @@ class Scanner {
   /** Depth at which the members of a request are. */
   private memberDepth = 1
   private values = 0
-  private key: Range | undefined
+  private key: TextRange | undefined
   /** Where the key begins that the last piece ended within; -1 where it did not. */
   private keyFrom = -1
+  /** Where the string begins that the last piece ended within. */
+  private stringFrom = 0
+  /** Long strings with their quotes. */
+  readonly long: TextRange[] = []
   /** Where the value behind the last colon begins; -1 where there is none. */
   private valueFrom = -1
-  private id: Range | undefined
-  private method: Range | undefined
-  private readonly ids: (Range | undefined)[] = []
-  private readonly methods: (Range | undefined)[] = []
+  private id: TextRange | undefined
+  private method: TextRange | undefined
+  private readonly ids: (TextRange | undefined)[] = []
+  private readonly methods: (TextRange | undefined)[] = []
 
   constructor(limits: RequestLimits, raw: (from: number, to: number) => string) {
     this.limits = limits
@@ -209,9 +209,11 @@ class Scanner {
         const isKey = depth === memberDepth && this.key === undefined
         const to = this.stringEnd(at + 1)
         if (to < 0) {
+          this.stringFrom = base + at
           if (isKey) this.keyFrom = base + at
           break
         }
+        if (to - at >= LONG_TEXT_BYTES_MIN) this.long.push({ from: base + at, to: base + to })
         if (isKey) this.key = { from: base + at, to: base + to }
         at = to
         runFrom = at
@@ -244,6 +246,8 @@ class Scanner {
   private continued(): number {
     const to = this.stringEnd(this.isEscaped ? 1 : 0)
     if (to < 0) return this.text.length
+    const [from, behind] = [this.stringFrom, this.base + to]
+    if (behind - from >= LONG_TEXT_BYTES_MIN) this.long.push({ from, to: behind })
     if (this.keyFrom >= 0) this.key = { from: this.keyFrom, to: this.base + to }
     this.keyFrom = -1
     return to
@@ -292,7 +296,7 @@ class Scanner {
   }
 
   /** Which of the two members that are looked for a key names. */
-  private nameOf({ from, to }: Range): unknown {
+  private nameOf({ from, to }: TextRange): unknown {
     const { text, base } = this
     const length = to - from
     if (length < 4 || length > ESCAPED_KEY_MAX) return undefined
@@ -306,7 +310,7 @@ class Scanner {
   }
 
   /** The text of a value without the white space around it. */
-  private valueOf({ from, to }: Range): string {
+  private valueOf({ from, to }: TextRange): string {
     const text = this.raw(from, to)
     const begin = behindSpace(text, 0)
     let end = text.length
@@ -359,6 +363,8 @@ export function scan(text: string, limits: RequestLimits): Scanned {
 export interface ScannedText {
   readonly text: string
   readonly scanned: Scanned
+  /** What stands in the text as marks; absent where nothing does. */
+  readonly long?: readonly LongText[]
 }
 
 /** A message as it came: its text, or the error of one that is refused by its beginning. */
@@ -393,8 +399,17 @@ export class ByteScanner {
     }
   }
 
-  /** The message of a text of which all bytes were scanned, or some or none. */
-  messageOf(text: string): string | ScannedText {
-    return this.found === undefined ? text : { text, scanned: this.found }
+  /** The long strings, quotes included, of bytes that were all scanned; none of others. */
+  get long(): readonly TextRange[] {
+    return this.found === undefined ? [] : this.scanner.long
+  }
+
+  /**
+   * The message of a text of which all bytes were scanned, or some or none. `long` is what was
+   * taken out of it.
+   */
+  messageOf(text: string, long: readonly LongText[] = []): string | ScannedText {
+    if (this.found === undefined) return text
+    return long.length === 0 ? { text, scanned: this.found } : { text, scanned: this.found, long }
   }
 }

@@ -1,6 +1,6 @@
 // What becomes of transactions that clients send: this node's pool, another node, or a refusal.
 
-import type { Core, Hex } from '../core/port.ts'
+import type { Core, Data, Hex } from '../core/port.ts'
 import { readJson } from '../core/results.ts'
 import type { Forward, Forwarded } from '../peers/forward.ts'
 import { forwardedError, forwardFailed, makesNoBlocks, ownerSilent } from './errors.ts'
@@ -76,7 +76,7 @@ export interface Redirect {
  * The answer of the validator that takes the transactions of the sender, where there is one that
  * answers; else by `own`.
  */
-export async function throughOwner(redirect: Redirect | undefined, transaction: Hex, own: () => Promise<Json>): Promise<Json> {
+export async function throughOwner(redirect: Redirect | undefined, transaction: Data, own: () => Promise<Json>): Promise<Json> {
   if (redirect === undefined) return await own()
   // Where one node takes all transactions, it is also the one that says what is wrong with them.
   const sender = redirect.dependsOnSender ? await readJson(redirect.core, 'senderOf', { raw: transaction }) : ANY_SENDER

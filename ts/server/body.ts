@@ -1,8 +1,10 @@
 // Reads a request's body within its limit.
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { free } from '../core/free.ts'
 import type { RpcError } from '../rpc/errors.ts'
-import { free } from './free.ts'
+import { shortened } from '../rpc/long-params.ts'
+import type { ByteScanner, Received, ScannedText } from '../rpc/scan.ts'
 import type { IdleClock, Waiter } from './idle.ts'
 import { WIDE_TEXT_BYTES_MAX } from './limits.ts'
 
@@ -45,6 +47,8 @@ export interface BodyLimits {
    * the request is refused whatever follows.
    */
   readonly look?: (bytes: Buffer, isWhole: boolean) => RpcError | undefined
+  /** What `look` scans with, once it was called. */
+  readonly scanner?: () => ByteScanner | undefined
 }
 
 /**
@@ -91,6 +95,24 @@ export function takeText(bytes: Buffer): string | undefined {
 }
 
 /**
+ * The message in bytes of which all were scanned, or some or none. Its memory is given back, or is
+ * that of the message's long arguments. Undefined as `takeText`.
+ */
+export function takeMessage(bytes: Buffer, scanner: ByteScanner | undefined): string | ScannedText | undefined {
+  const short = scanner && shortened(bytes, scanner.long)
+  if (short === undefined) {
+    const text = takeText(bytes)
+    return text === undefined ? undefined : (scanner?.messageOf(text) ?? text)
+  }
+  if (bytes.length > WIDE_TEXT_BYTES_MAX && !isAscii(short.bytes)) return undefined
+  const text = takeText(short.bytes)
+  return text === undefined ? undefined : scanner?.messageOf(text, short.long)
+}
+
+/** Whether the bytes of a message are those of its long arguments. */
+export const holdsBytes = (message: Received | undefined): boolean => typeof message === 'object' && 'long' in message
+
+/**
  * The bytes of a body. A body of one chunk is that chunk; the chunks of another are copied as they
  * come, so that the reads of the socket that they are part of hold no memory.
  */
@@ -124,11 +146,12 @@ export class Gathered {
     return this.filled === this.room.length ? this.room : this.room.subarray(0, this.filled)
   }
 
-  /** All of it as `takeText`. Its memory is released. */
-  text(): string | undefined {
-    const text = takeText(this.bytes())
+  /** All of it as `takeMessage`. Its memory is released, or is the message's. */
+  message(scanner?: ByteScanner): string | ScannedText | undefined {
+    const message = takeMessage(this.bytes(), scanner)
+    if (holdsBytes(message)) this.room = EMPTY
     this.clear()
-    return text
+    return message
   }
 
   /** Releases its memory. */
@@ -155,7 +178,7 @@ export type BodyFailure = BodyTooLarge | BodyStalled | BodyRefused | BodyFragmen
  * milliseconds of every other client's time for each 5 MiB, would not change the answer. The
  * function that is returned forgets the body, for a disconnect of the client.
  */
-export function readBody(request: IncomingMessage, limits: BodyLimits, done: (body: string | RpcError | BodyFailure) => void): () => void {
+export function readBody(request: IncomingMessage, limits: BodyLimits, done: (body: Received | BodyFailure) => void): () => void {
   const length = declaredLength(request)
   if (length !== undefined && length > limits.bytes) {
     done(new BodyTooLarge(`content length too large (${length}>${limits.bytes})`))
@@ -174,7 +197,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     // The request may live for long after that, and this with it.
     body.clear()
   }
-  const end = (outcome: string | RpcError | BodyFailure): void => {
+  const end = (outcome: Received | BodyFailure): void => {
     forget()
     done(outcome)
   }
@@ -199,7 +222,9 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     if (over) return
     const found = looked === 0 ? undefined : look(true)
     if (found !== undefined) return end(found)
-    end(body.text() ?? new BodyTooLarge(`request body of more than ${WIDE_TEXT_BYTES_MAX} bytes that are not all ASCII`))
+    end(
+      body.message(limits.scanner?.()) ?? new BodyTooLarge(`request body of more than ${WIDE_TEXT_BYTES_MAX} bytes that are not all ASCII`),
+    )
   })
   idle.begin(waiter)
   return forget

@@ -3,11 +3,11 @@
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
+import { free } from '../core/free.ts'
 import { ByteScanner, type Received, type RequestLimits } from '../rpc/scan.ts'
 import type { SharedBudget } from './admission/client-budget.ts'
-import { takeText } from './body.ts'
+import { holdsBytes, takeMessage } from './body.ts'
 import { FrameCounter } from './frames.ts'
-import { free } from './free.ts'
 import type { IdleClock, Waiter } from './idle.ts'
 import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { Queue } from './queue.ts'
@@ -58,6 +58,7 @@ interface Message {
  */
 async function receivedOf(bytes: Buffer, limits: RequestLimits): Promise<Received | undefined> {
   const scanner = new ByteScanner(limits)
+  let message: Received | undefined
   try {
     for (let end = 0; end < bytes.length; ) {
       await immediate()
@@ -66,10 +67,10 @@ async function receivedOf(bytes: Buffer, limits: RequestLimits): Promise<Receive
       if (refused !== undefined) return refused
     }
     await immediate()
-    const text = takeText(bytes)
-    return text === undefined ? undefined : scanner.messageOf(text)
+    message = takeMessage(bytes, scanner)
+    return message
   } finally {
-    free(bytes)
+    if (!holdsBytes(message)) free(bytes)
   }
 }
 

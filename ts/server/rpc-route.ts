@@ -153,13 +153,12 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
     scanner ??= new ByteScanner(options.requestLimits)
     return scanner.look(bytes, isWhole)
   }
-  const limits = { bytes: options.maxBodyBytes, idle: options.bodyIdle, take, look }
+  const limits = { bytes: options.maxBodyBytes, idle: options.bodyIdle, take, look, scanner: () => scanner }
   const forget = readBody(request, limits, (body) => {
-    if (typeof body !== 'string' && !(body instanceof RpcError)) return refuseBody(request, response, writeMs, body)
-    const received = typeof body === 'string' && scanner !== undefined ? scanner.messageOf(body) : body
+    if (body instanceof Error && !(body instanceof RpcError)) return refuseBody(request, response, writeMs, body)
     const serve = (): void =>
       options.turns.run(address, () => {
-        if (!response.destroyed) answerTo(received)
+        if (!response.destroyed) answerTo(body)
       })
     if (request.complete) return serve()
     options.drain.add(request)

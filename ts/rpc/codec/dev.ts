@@ -86,7 +86,7 @@ export interface ReorgPair {
 const reorgPair: Codec<ReorgPair> = (value) => {
   if (!Array.isArray(value) || value.length !== 2) throw new BadValue('want a list of a transaction and the number of its block')
   const block = part('[1]', number64, value[1])
-  if (typeof value[0] === 'string') return { raw: part('[0]', data, value[0]), block }
+  if (typeof value[0] === 'string') return { raw: String(part('[0]', data, value[0])), block }
   return { transaction: part('[0]', transaction, value[0]), block }
 }
 

@@ -1,6 +1,6 @@
 // Parameters of the Engine API (execution-apis, src/engine). The core checks which fields a version
 // needs, since it knows the forks.
-import type { JsonObject } from '../../core/port.ts'
+import type { Data, JsonObject } from '../../core/port.ts'
 import { arrayOf, BadValue, type Codec, fields, word } from './codec.ts'
 import { address, bytes, data, hash, uint64, uint256 } from './hex.ts'
 
@@ -75,4 +75,4 @@ export const hashes: Codec<string[]> = arrayOf(hash, HASHES_MAX)
 export const clientMethods: Codec<string[]> = arrayOf(word, NAMES_MAX)
 
 /** Execution requests (EIP-7685). */
-export const executionRequests: Codec<string[]> = arrayOf(data, ENTRIES_MAX)
+export const executionRequests: Codec<Data[]> = arrayOf(data, ENTRIES_MAX)

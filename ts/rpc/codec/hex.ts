@@ -1,4 +1,6 @@
 // Hex: bytes of a known or any length, and quantities. The words of refusal are go-ethereum's.
+import { LongText } from '../../core/long-text.ts'
+import type { Data } from '../../core/port.ts'
 import { BadValue, type Codec, kindOf } from './codec.ts'
 
 function hexText(value: unknown): string {
@@ -13,7 +15,11 @@ function hexText(value: unknown): string {
 const DIGITS = /^0x[0-9a-fA-F]*$/
 
 /** Hex bytes of any length. */
-export const data: Codec<string> = (value) => {
+export const data: Codec<Data> = (value) => {
+  if (value instanceof LongText) {
+    value.isAccepted = true
+    return value
+  }
   const text = hexText(value)
   if (text.length % 2 === 1) throw new BadValue('hex string of odd length')
   if (!DIGITS.test(text)) throw new BadValue('invalid hex string')

@@ -1,5 +1,5 @@
 // What testing_buildBlockV1 takes (execution-apis: PayloadAttributesV3).
-import type { JsonObject } from '../../core/port.ts'
+import type { Data, JsonObject } from '../../core/port.ts'
 import { withdrawal } from './call.ts'
 import { arrayOf, BadValue, type Codec, fields } from './codec.ts'
 import { address, data, hash, uint64 } from './hex.ts'
@@ -27,4 +27,4 @@ export const payloadAttributes: Codec<JsonObject> = (value) => {
 }
 
 /** Signed transactions. */
-export const rawTransactions: Codec<string[]> = arrayOf(data, ENTRIES_MAX)
+export const rawTransactions: Codec<Data[]> = arrayOf(data, ENTRIES_MAX)

@@ -1,6 +1,7 @@
 // Names and lines of contracts by the artifacts that the node was given: `POST /_/identify` and
 // `GET /_/source/ID`. A request names addresses and ids, never a path.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Received } from '../../rpc/scan.ts'
 import type { Admission } from '../admission/index.ts'
 import { BodyRefused, BodyStalled, readBody } from '../body.ts'
 import type { IdleClock } from '../idle.ts'
@@ -74,7 +75,7 @@ export class ArtifactRoutes {
       answering.say(body instanceof BodyStalled ? 408 : body instanceof BodyRefused ? 429 : 413, body.message)
       return
     }
-    const question = questionOf(body)
+    const question = questionOf(typeof body === 'string' ? body : body.text)
     if (question === undefined) {
       answering.say(
         400,
@@ -92,7 +93,7 @@ export class ArtifactRoutes {
   }
 
   /** The body, or why it was not read; undefined if the client has disconnected. */
-  private body(request: IncomingMessage, response: ServerResponse): Promise<string | Error | undefined> {
+  private body(request: IncomingMessage, response: ServerResponse): Promise<Received | Error | undefined> {
     const { admission, idle } = this
     const address = admission.clientOf(request)
     let taken = 0

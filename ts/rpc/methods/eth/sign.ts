@@ -9,5 +9,5 @@ export const sign = method({
   result: '65 bytes in hex',
   cost: 'read',
   params: [required('account', address), required('message', data)],
-  handle: ({ core }, account, message) => signMessage(core, account, message),
+  handle: ({ core }, account, message) => signMessage(core, account, String(message)),
 })

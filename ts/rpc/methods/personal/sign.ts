@@ -10,5 +10,5 @@ export const personalSign = method({
   result: '65 bytes in hex',
   cost: 'read',
   params: [required('message', data), required('account', address), optional('password', word)],
-  handle: ({ core }, message, account) => signMessage(core, account, message),
+  handle: ({ core }, message, account) => signMessage(core, account, String(message)),
 })

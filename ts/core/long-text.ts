@@ -1,0 +1,119 @@
+// Long hexadecimal arguments of a request: ranges of the bytes in which they came, until the core
+// has them. A string would be in memory again as JSON for the core, and as the core's copy.
+import { randomUUID } from 'node:crypto'
+import { free } from './free.ts'
+
+/** Stands for a long text in JSON. Random: no client can write it. */
+export const LONG_TEXT_MARK = `long-text-${randomUUID()}-`
+
+/** Bytes that hold long texts. They are freed once none is left there. */
+class Holder {
+  readonly bytes: Buffer
+  private texts: number
+
+  constructor(bytes: Buffer, texts: number) {
+    this.bytes = bytes
+    this.texts = texts
+  }
+
+  leave(): void {
+    if (--this.texts === 0) free(this.bytes)
+  }
+}
+
+/** Where a text is within bytes. */
+export interface TextRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** The long texts that the JSON which is written has; undefined while none is written. */
+let met: LongText[] | undefined
+
+/** What `met` is while JSON is written that has none yet. */
+const NONE: LongText[] = []
+
+/** A long text of ASCII without escapes: within JSON for the core no copy but that of the JSON. */
+export class LongText {
+  private holder: Holder
+  private from: number
+  private readonly length: number
+  /** Whether the codec of its parameter passes it on as it is. */
+  isAccepted = false
+
+  private constructor(holder: Holder, { from, to }: TextRange) {
+    this.holder = holder
+    this.from = from
+    this.length = to - from
+  }
+
+  /** The texts in these ranges of bytes, which are theirs from now on. */
+  static within(bytes: Buffer, ranges: readonly TextRange[]): LongText[] {
+    const holder = new Holder(bytes, ranges.length)
+    return ranges.map((range) => new LongText(holder, range))
+  }
+
+  /** Its characters, in a copy. */
+  toString(): string {
+    return this.holder.bytes.toString('latin1', this.from, this.from + this.length)
+  }
+
+  /** The same for JSON. In JSON for the core a mark, in whose place the text is copied. */
+  toJSON(): string {
+    if (met === undefined) return this.toString()
+    if (met === NONE) met = []
+    met.push(this)
+    return LONG_TEXT_MARK
+  }
+
+  /** Its characters; only these are needed from now on. */
+  take(): string {
+    const text = this.toString()
+    this.drop()
+    return text
+  }
+
+  /** It is not needed any more. */
+  drop(): void {
+    this.holder.leave()
+  }
+
+  /** JSON with marks as bytes that have the texts in their places, where they are from now on. */
+  static inPlace(json: string, texts: readonly LongText[]): Buffer {
+    const parts = json.split(LONG_TEXT_MARK)
+    if (parts.length !== texts.length + 1) throw new Error(`${texts.length} long texts have ${parts.length - 1} places`)
+    const around = Buffer.byteLength(json) - texts.length * LONG_TEXT_MARK.length
+    const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, { length }) => sum + length, around))
+    const holder = new Holder(bytes, texts.length)
+    let at = 0
+    for (const [i, part] of parts.entries()) {
+      at += bytes.write(part, at, 'utf8')
+      at += texts[i]?.moveTo(holder, at) ?? 0
+    }
+    return bytes
+  }
+
+  /** Copies it to other bytes, where it is from now on; its length. */
+  private moveTo(holder: Holder, at: number): number {
+    const { length } = this
+    this.holder.bytes.copy(holder.bytes, at, this.from, this.from + length)
+    this.holder.leave()
+    this.holder = holder
+    this.from = at
+    return length
+  }
+}
+
+/** JSON for the core: text, or bytes where it has long texts. */
+export type CoreJson = string | Buffer
+
+/** A request as JSON for the core. */
+export function coreJson(request: object): CoreJson {
+  met = NONE
+  try {
+    const json = JSON.stringify(request)
+    return met === NONE ? json : LongText.inPlace(json, met)
+  } finally {
+    met = undefined
+  }
+}
