@@ -10,6 +10,8 @@ import { aboveFloors, BINARY_BYTES_MAX, dynamicSymbols, FLOORS, neededVersions }
 import { ENGINES } from '../../native/setup/isolated-vm.mjs'
 import { ROOT, rpc } from './harness.ts'
 import { checkInstalled } from './installed.ts'
+import { checkUses, newProject } from './package-uses.ts'
+import { FULL } from './peer.ts'
 import { until } from './waiting.ts'
 
 /** Time for one call of npm, in milliseconds: a bound against hanging on a machine that is busy. */
@@ -21,14 +23,12 @@ const NPM_MS_MAX = 600_000
  */
 const PACK_MS_MAX = 2_400_000
 
-/** Packing twice takes as long as the rest of this file. */
-const IS_FULL = process.env.HEARTH_TEST === 'full'
-
 const CORE = `hearth-core-${process.platform}-${process.arch}-gnu`
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-install-'))
 const project = path.join(folder, 'project')
 const OUT = path.join(folder, 'npm')
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
+const TARBALLS = [`hearth-${version}.tgz`, `${CORE}-${version}.tgz`].map((name) => path.join(OUT, name))
 
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
 
@@ -86,10 +86,9 @@ let installed: ReturnType<typeof run>
 beforeAll(() => {
   pack()
   env = environment(pathWithoutCompilers())
-  fs.mkdirSync(project)
-  const tarballs = [`hearth-${version}.tgz`, `${CORE}-${version}.tgz`].map((name) => path.join(OUT, name))
+  newProject(project)
   const began = Date.now()
-  installed = run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tarballs], project, env)
+  installed = run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...TARBALLS], project, env)
   console.log(`npm install of the tarballs took ${((Date.now() - began) / 1000).toFixed(1)} s`)
 }, PACK_MS_MAX)
 
@@ -174,7 +173,7 @@ describe.skipIf(process.platform !== 'linux')('an installation without compilers
     const as = (name: string, value: string): string => `Object.defineProperty(process, '${name}', { value: '${value}' })\n`
     fs.writeFileSync(pretend, `${as('platform', 'darwin')}${as('arch', 'arm64')}`)
     const mac = { ...env, NODE_OPTIONS: `--require ${pretend}` }
-    const refused = run('npm', ['install', '--prefer-offline', path.join(OUT, `hearth-${version}.tgz`)], elsewhere, mac)
+    const refused = run('npm', ['install', '--offline', path.join(OUT, `hearth-${version}.tgz`)], elsewhere, mac)
     expect(refused.status).not.toBe(0)
     expect(refused.out).toMatch(/EBADPLATFORM/)
     expect(refused.out).toMatch(/wanted \{"os":"linux","cpu":"x64,arm64"/)
@@ -195,11 +194,16 @@ describe.skipIf(process.platform !== 'linux')('an installation without compilers
     })
   })
 
-  it.skipIf(!IS_FULL)('packing again gives the same bytes', () => {
+  // Packing twice takes as long as the rest of this file.
+  it.skipIf(!FULL)('packing again gives the same bytes', () => {
     const sums = digests()
     pack()
     expect(digests()).toBe(sums)
   })
+})
+
+describe.skipIf(process.platform !== 'linux')('the tarballs', { timeout: NPM_MS_MAX }, () => {
+  checkUses(() => ({ dir: project, tarballs: TARBALLS }))
 })
 
 describe('symbol versions', () => {
