@@ -156,7 +156,7 @@ export const ATTACKS = [
     threadMs: 50,
     memoryMiB: BODY_MEMORY_MIB,
   })),
-  ...['batch of numbers', 'opening brackets', 'white space', 'Cyrillic in a string'].map((name) => ({
+  ...['batch of numbers', 'opening brackets', 'white space', 'Cyrillic in a string', 'hex in a string'].map((name) => ({
     name: `32 MiB over WebSocket: ${name}`,
     before: BEFORE_WEBSOCKET[name],
     settings: ['--evm.ws_max_payload_bytes=32MiB'],
