@@ -128,15 +128,18 @@ impl Chain {
         let mut total_difficulty = parent.total_difficulty;
         // Of a long run the first blocks would only push each other out.
         let kept_from = run.len().saturating_sub(KEPT_OF_RUN);
-        for (number, (Built { hash, block, output }, capsule)) in run.iter().zip(&capsules).enumerate() {
+        for (number, Built { hash, block, output }) in run.iter().enumerate() {
             total_difficulty += block.header.difficulty;
             if number >= kept_from {
                 let receipts =
                     StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
                 self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
             }
-            self.watchers.committed(block.header.number, *hash, capsule.as_ref());
         }
+        let committed = run.iter().zip(&capsules);
+        self.watchers.committed_run(
+            committed.map(|(built, capsule)| (built.block.header.number, built.hash, capsule.as_ref())),
+        );
         if let Some(last) = run.last() {
             let _ = self.ledger.forget_capsules(last.block.header.number);
         }

@@ -54,7 +54,17 @@ impl Watchers {
     }
 
     pub(crate) fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>) {
-        self.notify(|watcher| watcher.committed(height, hash, capsule));
+        self.committed_run(std::iter::once((height, hash, capsule)));
+    }
+
+    /// Notifies each watcher of blocks that follow each other.
+    pub(crate) fn committed_run<'a>(
+        &self,
+        run: impl Iterator<Item = (Height, B256, Option<&'a Arc<TraceCapsule>>)> + Clone,
+    ) {
+        self.notify(|watcher| {
+            run.clone().for_each(|(height, hash, capsule)| watcher.committed(height, hash, capsule));
+        });
     }
 
     pub(crate) fn unwound(&self, to: Height) {
