@@ -98,7 +98,7 @@ impl Check<'_> {
         match link {
             Link::Empty => Ok(()),
             Link::Hash(hash) => self.stored(owner, path, *hash),
-            Link::Node(loaded) => self.below(owner, path, &loaded.node),
+            Link::Node(loaded) => self.below(owner, path, &loaded.body.node),
         }
     }
 }

@@ -60,7 +60,7 @@ fn follow(
     loop {
         resolve(source, owner, link, &key[..depth], loaded)?;
         let Link::Node(found) = link else { return Ok(()) };
-        match &mut *found.node {
+        match &mut found.body.node {
             Node::Leaf { .. } => return Ok(()),
             Node::Extension { path, child } => {
                 if !key[depth..].starts_with(path) {
@@ -119,7 +119,7 @@ impl Tree {
     /// Whether the root, which is brought into memory, is a branch.
     fn branches(&mut self, source: &dyn NodeSource) -> Result<bool, StateError> {
         resolve(source, self.owner.as_ref(), &mut self.root, &[], &mut self.loaded)?;
-        Ok(matches!(&self.root, Link::Node(root) if matches!(*root.node, Node::Branch { .. })))
+        Ok(matches!(&self.root, Link::Node(root) if matches!(root.body.node, Node::Branch { .. })))
     }
 
     /// Runs a task for each child of a root that is a branch. Returns whether one of them changed
@@ -132,7 +132,7 @@ impl Tree {
     ) -> Result<bool, StateError> {
         let owner = self.owner.as_ref();
         let Link::Node(root) = &mut self.root else { return Ok(false) };
-        let Node::Branch { children } = &mut *root.node else { return Ok(false) };
+        let Node::Branch { children } = &mut root.body.node else { return Ok(false) };
         let tasks = children.par_iter_mut().zip(parts);
         let done: Result<Vec<_>, _> =
             tasks.map(|(link, part)| run(Task { source, owner, link }, part)).collect();

@@ -38,16 +38,29 @@ pub(crate) enum Link {
 }
 
 /// A node in memory. What its parent needs of it stands in the parent, so that hashing and
-/// collecting do not fetch nodes that did not change.
+/// collecting do not fetch nodes that did not change; and no more, since a branch has 16 of these.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) node: Box<Node>,
+    pub(crate) body: Box<Body>,
     /// How the parent names it; `None` while it or anything below it changed.
     pub(crate) reference: Option<Reference>,
-    /// Its RLP from when it was hashed until it is stored; outdated while there is no reference.
-    pub(crate) rlp: Option<Vec<u8>>,
     /// Whether the store holds exactly this node at its path.
     pub(crate) stored: bool,
+}
+
+/// What only the work on a node itself needs.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) node: Node,
+    /// Its RLP from when it was hashed until it is stored, or empty; outdated while there is no
+    /// reference.
+    pub(crate) rlp: Vec<u8>,
+}
+
+impl Body {
+    pub(crate) fn new(node: Node) -> Box<Self> {
+        Box::new(Self { node, rlp: Vec::new() })
+    }
 }
 
 /// How a parent names a child.
@@ -56,13 +69,33 @@ pub(crate) enum Reference {
     /// By its hash.
     Hash(B256),
     /// By its RLP itself.
-    Embedded(Vec<u8>),
+    Embedded(ShortRlp),
+}
+
+/// The RLP of a node that is shorter than a hash.
+#[derive(Clone, Debug)]
+pub(crate) struct ShortRlp {
+    len: u8,
+    bytes: [u8; EMBED_BELOW_BYTES - 1],
+}
+
+impl ShortRlp {
+    /// `None` where it is too long.
+    fn new(rlp: &[u8]) -> Option<Self> {
+        let mut short = Self { len: rlp.len() as u8, bytes: [0; EMBED_BELOW_BYTES - 1] };
+        short.bytes.get_mut(..rlp.len())?.copy_from_slice(rlp);
+        Some(short)
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
 }
 
 impl Link {
     /// A link to a node that is new in memory.
     pub(crate) fn new(node: Node) -> Self {
-        Self::Node(Loaded { node: Box::new(node), reference: None, rlp: None, stored: false })
+        Self::Node(Loaded { body: Body::new(node), reference: None, stored: false })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -76,7 +109,7 @@ impl Link {
             Self::Hash(_) => HASH_RLP_BYTES,
             Self::Node(loaded) => match &loaded.reference {
                 Some(Reference::Hash(_)) => HASH_RLP_BYTES,
-                Some(Reference::Embedded(rlp)) => rlp.len(),
+                Some(Reference::Embedded(rlp)) => rlp.as_slice().len(),
                 None => unreachable!("children are hashed before their parent"),
             },
         }
@@ -89,7 +122,7 @@ impl Link {
             Self::Hash(hash) => encode_string(hash.as_slice(), out),
             Self::Node(loaded) => match &loaded.reference {
                 Some(Reference::Hash(hash)) => encode_string(hash.as_slice(), out),
-                Some(Reference::Embedded(rlp)) => out.extend_from_slice(rlp),
+                Some(Reference::Embedded(rlp)) => out.extend_from_slice(rlp.as_slice()),
                 None => unreachable!("children are hashed before their parent"),
             },
         }
@@ -121,7 +154,7 @@ type Level<'a> = SmallVec<[&'a mut Loaded; 8]>;
 /// Computes the references of nodes at equal depths, after those of everything below them. The
 /// depth of calls is that of the trie, 64 at most.
 fn hash_level(level: &mut Level<'_>) {
-    let children = level.iter_mut().flat_map(|loaded| match &mut *loaded.node {
+    let children = level.iter_mut().flat_map(|loaded| match &mut loaded.body.node {
         Node::Leaf { .. } => <&mut [Link]>::default(),
         Node::Extension { child, .. } => std::slice::from_mut(child),
         Node::Branch { children } => children.as_mut_slice(),
@@ -136,26 +169,24 @@ fn hash_level(level: &mut Level<'_>) {
 
 /// Computes the references of nodes whose children have theirs.
 fn refer(level: &mut Level<'_>) {
-    let mut named = SmallVec::<[(&mut Loaded, Vec<u8>); 8]>::new();
+    let mut named = SmallVec::<[&mut Loaded; 8]>::new();
     for loaded in level {
         // The bytes from before a change are of no use but for their memory.
-        let mut rlp = loaded.rlp.take().unwrap_or_default();
+        let Body { node, rlp } = &mut *loaded.body;
         rlp.clear();
-        loaded.node.encode_to(&mut rlp);
+        node.encode_to(rlp);
         // Yellow paper, appendix D: what is shorter than its hash stands for itself.
-        if rlp.len() < EMBED_BELOW_BYTES {
-            loaded.reference = Some(Reference::Embedded(rlp));
-        } else {
-            named.push((loaded, rlp));
+        match ShortRlp::new(rlp) {
+            Some(short) => loaded.reference = Some(Reference::Embedded(short)),
+            None => named.push(loaded),
         }
     }
-    let rlps: SmallVec<[&[u8]; 8]> = named.iter().map(|(_, rlp)| rlp.as_slice()).collect();
+    let rlps: SmallVec<[&[u8]; 8]> = named.iter().map(|loaded| loaded.body.rlp.as_slice()).collect();
     let mut hashes: SmallVec<[B256; 8]> = smallvec![B256::ZERO; rlps.len()];
     keccak256_each(&rlps, &mut hashes);
     drop(rlps);
-    for ((loaded, rlp), hash) in named.into_iter().zip(hashes) {
+    for (loaded, hash) in named.into_iter().zip(hashes) {
         loaded.reference = Some(Reference::Hash(hash));
-        loaded.rlp = Some(rlp);
     }
 }
 
@@ -234,12 +265,10 @@ impl Node {
 fn decode_link(item: &[u8]) -> Result<Link, StateError> {
     if item.first().is_some_and(|byte| *byte >= alloy_rlp::EMPTY_LIST_CODE) {
         // A longer node would have been named by its hash: it has no second encoding.
-        if item.len() >= EMBED_BELOW_BYTES {
-            return Err(damaged());
-        }
-        let node = Box::new(Node::decode(item)?);
-        let reference = Some(Reference::Embedded(item.to_vec()));
-        return Ok(Link::Node(Loaded { node, reference, rlp: None, stored: false }));
+        let short = ShortRlp::new(item).ok_or_else(damaged)?;
+        let body = Body::new(Node::decode(item)?);
+        let reference = Some(Reference::Embedded(short));
+        return Ok(Link::Node(Loaded { body, reference, stored: false }));
     }
     match string(item)? {
         [] => Ok(Link::Empty),

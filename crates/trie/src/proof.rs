@@ -76,7 +76,7 @@ impl Tree {
     fn prove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<Vec<Bytes>, StateError> {
         let mut nodes = Vec::new();
         self.walk(source, key, |found, depth| {
-            let rlp = found.node.encode();
+            let rlp = found.body.node.encode();
             if depth == 0 || Node::has_own_node(&rlp) {
                 nodes.push(rlp.into());
             }

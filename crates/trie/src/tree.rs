@@ -2,7 +2,7 @@
 
 use crate::{
     damaged,
-    node::{Link, Loaded, Node, Reference},
+    node::{Body, Link, Loaded, Node, Reference},
 };
 use alloy_primitives::{B256, keccak256, map::HashSet};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -81,7 +81,7 @@ impl Tree {
             resolve(source, owner, link, &key[..depth], &mut self.loaded)?;
             let Link::Node(loaded) = link else { return Ok(None) };
             visit(loaded, depth);
-            match &mut *loaded.node {
+            match &mut loaded.body.node {
                 Node::Leaf { path, value } => {
                     return Ok((path.as_slice() == &key[depth..]).then_some(value.as_slice()));
                 }
@@ -142,7 +142,7 @@ impl Tree {
     pub(crate) fn root(&mut self, parallel: bool) -> B256 {
         if parallel
             && let Link::Node(loaded) = &mut self.root
-            && let Node::Branch { children } = &mut *loaded.node
+            && let Node::Branch { children } = &mut loaded.body.node
         {
             children.par_iter_mut().for_each(Link::hash);
         }
@@ -152,7 +152,7 @@ impl Tree {
             Link::Hash(hash) => *hash,
             Link::Node(loaded) => match &loaded.reference {
                 Some(Reference::Hash(hash)) => *hash,
-                Some(Reference::Embedded(rlp)) => keccak256(rlp),
+                Some(Reference::Embedded(rlp)) => keccak256(rlp.as_slice()),
                 None => unreachable!("hashed above"),
             },
         }
@@ -162,7 +162,7 @@ impl Tree {
     pub(crate) fn count(&self) -> usize {
         fn count(link: &Link) -> usize {
             let Link::Node(loaded) = link else { return 0 };
-            1 + match &*loaded.node {
+            1 + match &loaded.body.node {
                 Node::Leaf { .. } => 0,
                 Node::Extension { child, .. } => count(child),
                 Node::Branch { children } => children.iter().map(count).sum(),
@@ -181,7 +181,7 @@ impl Tree {
             }
             // A node that is part of its parent is as deep as that.
             let below = levels.saturating_sub(usize::from(loaded.stored));
-            match &mut *loaded.node {
+            match &mut loaded.body.node {
                 Node::Leaf { .. } => {}
                 Node::Extension { child, .. } => trim(child, below),
                 Node::Branch { children } => children.iter_mut().for_each(|child| trim(child, below)),
@@ -235,14 +235,17 @@ fn collect(
     if loaded.stored {
         return;
     }
-    let rlp = loaded.rlp.take().unwrap_or_else(|| loaded.node.encode());
+    let rlp = match std::mem::take(&mut loaded.body.rlp) {
+        rlp if rlp.is_empty() => loaded.body.node.encode(),
+        rlp => rlp,
+    };
     if path.is_empty() || Node::has_own_node(&rlp) {
         stale.remove(path.as_slice());
         loaded.stored = true;
         out.push(([prefix, path.as_slice()].concat(), Some(rlp)));
     }
     let depth = path.len();
-    match &mut *loaded.node {
+    match &mut loaded.body.node {
         Node::Leaf { .. } => {}
         Node::Extension { path: shared, child } => {
             path.extend_from_slice(shared);
@@ -271,8 +274,8 @@ pub(crate) fn resolve(
         let rlp = source.node(owner, path, hash)?;
         *loaded += 1;
         let reference = Some(Reference::Hash(*hash));
-        let node = Box::new(Node::decode(&rlp)?);
-        *link = Link::Node(Loaded { node, reference, rlp: None, stored: true });
+        let body = Body::new(Node::decode(&rlp)?);
+        *link = Link::Node(Loaded { body, reference, stored: true });
     }
     Ok(())
 }
@@ -312,7 +315,7 @@ impl Walk<'_> {
             *link = Link::new(Node::Leaf { path: rest.to_vec(), value });
             return Ok(true);
         };
-        let changed = match &mut *loaded.node {
+        let changed = match &mut loaded.body.node {
             Node::Leaf { path, value: old } if path == rest => {
                 let changed = *old != value;
                 *old = value;
@@ -325,7 +328,7 @@ impl Walk<'_> {
                     return Err(damaged());
                 };
                 let there = (theirs, leaf(&path[shared + 1..], std::mem::take(old)));
-                *loaded.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
+                loaded.body.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
                 true
             }
             Node::Extension { path, child } => {
@@ -342,7 +345,7 @@ impl Walk<'_> {
                             Link::new(Node::Extension { path: tail.to_vec(), child: std::mem::take(child) })
                         }
                     };
-                    *loaded.node = fork(&rest[..shared], (ours, leaf), (path[shared], below));
+                    loaded.body.node = fork(&rest[..shared], (ours, leaf), (path[shared], below));
                     true
                 }
             }
@@ -362,7 +365,7 @@ impl Walk<'_> {
         let (here, rest) = self.key.split_at(depth);
         resolve(self.source, self.owner, link, here, self.loaded)?;
         let Link::Node(loaded) = link else { return Ok(false) };
-        match &mut *loaded.node {
+        match &mut loaded.body.node {
             Node::Leaf { path, .. } => {
                 if path != rest {
                     return Ok(false);
@@ -377,7 +380,7 @@ impl Walk<'_> {
                 let at = &self.key[..depth + path.len()];
                 let (path, child) = (std::mem::take(path), std::mem::take(child));
                 self.touch(loaded, here);
-                *loaded.node = self.join(path, child, at)?;
+                loaded.body.node = self.join(path, child, at)?;
             }
             Node::Branch { children } => {
                 let nibble = *rest.first().ok_or_else(damaged)?;
@@ -393,7 +396,7 @@ impl Walk<'_> {
                 let (nibble, child) = last.ok_or_else(damaged)?;
                 let child = std::mem::take(child);
                 self.touch(loaded, here);
-                *loaded.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
+                loaded.body.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
             }
         }
         Ok(true)
@@ -407,11 +410,11 @@ impl Walk<'_> {
         }
         resolve(self.source, self.owner, &mut child, at, self.loaded)?;
         let Link::Node(mut loaded) = child else { return Err(damaged()) };
-        if matches!(*loaded.node, Node::Branch { .. }) {
+        if matches!(loaded.body.node, Node::Branch { .. }) {
             return Ok(Node::Extension { path, child: Link::Node(loaded) });
         }
         self.touch(&mut loaded, at);
-        Ok(match *loaded.node {
+        Ok(match loaded.body.node {
             Node::Leaf { path: tail, value } => {
                 path.extend_from_slice(&tail);
                 Node::Leaf { path, value }
