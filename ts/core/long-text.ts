@@ -6,7 +6,7 @@ import { free } from './free.ts'
 /** Stands for a long text in JSON. Random: no client can write it. */
 export const LONG_TEXT_MARK = `long-text-${randomUUID()}-`
 
-/** Bytes that hold long texts. They are freed once none is left there. */
+/** Bytes that hold long texts. The bytes are freed once no text is left in them. */
 class Holder {
   readonly bytes: Buffer
   private texts: number
@@ -27,11 +27,11 @@ export interface TextRange {
   readonly to: number
 }
 
-/** The long texts that the JSON which is written has; undefined while none is written. */
-let met: LongText[] | undefined
+/** Long texts in the JSON that `coreJson` is writing; undefined outside of `coreJson`. */
+let written: LongText[] | undefined
 
-/** What `met` is while JSON is written that has none yet. */
-const NONE: LongText[] = []
+/** `written` until the first long text: short requests allocate no array. */
+const NONE_WRITTEN: LongText[] = []
 
 /** A long text of ASCII without escapes: within JSON for the core no copy but that of the JSON. */
 export class LongText {
@@ -47,7 +47,7 @@ export class LongText {
     this.length = to - from
   }
 
-  /** The texts in these ranges of bytes, which are theirs from now on. */
+  /** The texts in these ranges. The caller must not use the bytes afterwards. */
   static within(bytes: Buffer, ranges: readonly TextRange[]): LongText[] {
     const holder = new Holder(bytes, ranges.length)
     return ranges.map((range) => new LongText(holder, range))
@@ -60,25 +60,25 @@ export class LongText {
 
   /** The same for JSON. In JSON for the core a mark, in whose place the text is copied. */
   toJSON(): string {
-    if (met === undefined) return this.toString()
-    if (met === NONE) met = []
-    met.push(this)
+    if (written === undefined) return this.toString()
+    if (written === NONE_WRITTEN) written = []
+    written.push(this)
     return LONG_TEXT_MARK
   }
 
-  /** Its characters; only these are needed from now on. */
+  /** Its characters in a copy; the text itself is dropped. */
   take(): string {
     const text = this.toString()
     this.drop()
     return text
   }
 
-  /** It is not needed any more. */
+  /** Releases its part of the bytes. */
   drop(): void {
     this.holder.leave()
   }
 
-  /** JSON with marks as bytes that have the texts in their places, where they are from now on. */
+  /** JSON as bytes, with the texts moved to the places of their marks. */
   static inPlace(json: string, texts: readonly LongText[]): Buffer {
     const parts = json.split(LONG_TEXT_MARK)
     if (parts.length !== texts.length + 1) throw new Error(`${texts.length} long texts have ${parts.length - 1} places`)
@@ -109,11 +109,11 @@ export type CoreJson = string | Buffer
 
 /** A request as JSON for the core. */
 export function coreJson(request: object): CoreJson {
-  met = NONE
+  written = NONE_WRITTEN
   try {
     const json = JSON.stringify(request)
-    return met === NONE ? json : LongText.inPlace(json, met)
+    return written === NONE_WRITTEN ? json : LongText.inPlace(json, written)
   } finally {
-    met = undefined
+    written = undefined
   }
 }

@@ -38,8 +38,9 @@ export interface Shortened {
 }
 
 /**
- * Takes hexadecimal arguments out of a message, whose bytes are theirs from then on. `strings` are
- * the long strings in it, quotes included; undefined where none of them is such an argument.
+ * Takes hexadecimal arguments out of a message; the arguments keep the message's bytes, which the
+ * caller must not use afterwards. `strings` are the long strings of the message, quotes included.
+ * Undefined where none of `strings` is a hexadecimal argument.
  */
 export function shortened(bytes: Buffer, strings: readonly TextRange[]): Shortened | undefined {
   const found = strings.filter((range) => !isKey(bytes, range.to) && isHex(bytes, range))
