@@ -48,7 +48,6 @@ async function run(crates, targets) {
       ...env,
       CARGO_TARGET_DIR: path.join(env.CARGO_TARGET_DIR, 'sanitizer'),
       CARGO_TERM_COLOR: 'never',
-      CARGO_INCREMENTAL: '0',
       // The flag is unstable, the sanitizer is not: this permits it without a nightly toolchain.
       RUSTC_BOOTSTRAP: '1',
       RUSTFLAGS: '-Zsanitizer=address',

@@ -7,11 +7,18 @@ import { libclangEnv } from './libclang.mjs'
 import { rocksdbEnv } from './rocksdb.mjs'
 
 /**
+ * Whether cargo keeps parts of a crate for its next build. The setting is part of what cargo knows
+ * a compiled crate by, so callers that differ in it compile every crate of this workspace twice;
+ * and what is kept takes gigabytes. `CARGO_INCREMENTAL=1` switches it on for all of them.
+ */
+const INCREMENTAL = process.env.CARGO_INCREMENTAL ?? '0'
+
+/**
  * The environment of every cargo call: prebuilt RocksDB, libclang, a target directory outside the
- * checkout.
+ * checkout, and nothing kept for incremental builds.
  */
 export async function cargoEnv() {
-  return { CARGO_TARGET_DIR: TARGET, ...libclangEnv(), ...(await rocksdbEnv()) }
+  return { CARGO_TARGET_DIR: TARGET, CARGO_INCREMENTAL: INCREMENTAL, ...libclangEnv(), ...(await rocksdbEnv()) }
 }
 
 /** Runs cargo with the arguments, output passed through; resolves to its exit status. */
