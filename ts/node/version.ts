@@ -1,7 +1,8 @@
 // Name and version of this program.
 import fs from 'node:fs'
+import path from 'node:path'
 
-const manifest = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+const manifest = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as { version: string }
 
 /** Version of the package. */
 export const VERSION = manifest.version
