@@ -10,6 +10,8 @@ export default defineConfig({
     expect: { poll: { timeout: (TEST_TIMEOUT_MS * 2) / 3 } },
     pool: 'forks',
     maxWorkers: 2,
+    globalSetup: ['test/temporary-folders.ts'],
+    setupFiles: ['test/temporary-folder.ts'],
     // `tsc` checks the sources.
     typecheck: { ignoreSourceErrors: true },
   },

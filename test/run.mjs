@@ -37,6 +37,15 @@ const RUST_NICENESS = 5
 /** Niceness of its compilation, which takes all processors and waits for nothing. */
 const COMPILE_NICENESS = 19
 
+/**
+ * Files of tests of whole nodes that run at a time, for each processor: one alone keeps less than
+ * half of a processor busy, since it waits for blocks, time limits and ends of processes.
+ */
+const E2E_WORKERS_PER_PROCESSOR = 2
+
+/** How many at most, and memory that each has, in bytes: some run seven nodes and a browser. */
+const [E2E_WORKERS_MAX, E2E_WORKER_BYTES] = [8, 2 ** 31]
+
 /** How long the output of an ended command is waited for, in milliseconds. */
 const OUTPUT_MS_MAX = 5_000
 
@@ -228,12 +237,18 @@ async function runner(name, ...commands) {
   count(name, r, { passed: Number(passed), failed: Number(failed) }, began)
 }
 
+/** Files of tests of whole nodes that run at a time on this machine. */
+function e2eWorkers() {
+  const byProcessors = E2E_WORKERS_PER_PROCESSOR * os.availableParallelism()
+  return Math.max(2, Math.min(byProcessors, E2E_WORKERS_MAX, Math.floor(os.totalmem() / E2E_WORKER_BYTES)))
+}
+
 /** The steps of vitest, one after the other. */
 async function typescript() {
   await vitest('unit', 'test/unit')
   await vitest('types', 'test/unit', '--typecheck.only')
   if (mode === 'quick') return
-  await vitest('e2e', 'test/e2e')
+  await vitest('e2e', 'test/e2e', `--maxWorkers=${e2eWorkers()}`)
   await vitest('conformance', 'test/conformance')
 }
 

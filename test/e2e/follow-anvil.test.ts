@@ -8,10 +8,9 @@ import { type DevNode, missing, startAnvil } from './dev-node.ts'
 import { blockAt, caughtUp, differences, readyOf, result, startFollower, TRACERS } from './follow-nodes.ts'
 import { makeWorkplace, work } from './follow-workload.ts'
 import { type RunningNode, tempHome } from './harness.ts'
-import { FULL } from './peer.ts'
 import { until } from './waiting.ts'
 
-const why = FULL ? missing('anvil') : 'anvil runs in full mode (npm run test:full)'
+const why = missing('anvil')
 if (why !== undefined) console.log(`skipped: hearth follow on anvil: ${why}`)
 
 /** Rules up to Cancun, and no state: the header of anvil's first block has the root of none. */

@@ -9,8 +9,11 @@ export const ROOT = path.resolve(import.meta.dirname, '../..')
 
 const MAIN = path.join(ROOT, 'dist/cli/hearth.cjs')
 
-/** How long a node may take until it is ready, in milliseconds. */
-const READY_MS_MAX = 60_000
+/**
+ * How long a node may take until it is ready, in milliseconds: less than a test may take, so that
+ * the failure has the node's log.
+ */
+const READY_MS_MAX = 200_000
 
 /** Runs `hearth` with these arguments to its end. */
 export function hearth(
@@ -87,6 +90,18 @@ export async function startNode(args: readonly string[], env: NodeJS.ProcessEnv 
   const metrics = /^Metrics are on (\S+)$/m.exec(log)?.[1]
   return { url, ws, metrics, pid: child.pid as number, log: () => log, stop }
 }
+
+/** A line of a log in JSON. */
+export type LogLine = Readonly<Record<string, string | number>>
+
+/** The lines of a node's log that are JSON. Of the last line a part may be here: it is left out. */
+export const logLines = (node: RunningNode): LogLine[] =>
+  node
+    .log()
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as LogLine)
 
 /** One JSON-RPC call over HTTP: the parsed answer. */
 export async function rpc(

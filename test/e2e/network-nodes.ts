@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { type Hex, toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { hearth, rpc, spawnHearth } from './harness.ts'
+import { endOf, hearth, rpc, spawnHearth } from './harness.ts'
 import { until } from './waiting.ts'
 
 const MNEMONIC = 'test test test test test test test test test test test junk'
@@ -87,7 +87,7 @@ export class NetworkNode {
         this.log += data.toString()
       })
     this.child = child
-    this.ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+    this.ended = endOf(child)
   }
 
   get pid(): number {

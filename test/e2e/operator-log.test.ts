@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { allBaked, BAKING, Sender, startDev } from './bake-node.ts'
-import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { hearth, type LogLine, logLines, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 const homes: string[] = []
@@ -17,20 +17,14 @@ async function start(...settings: string[]): Promise<void> {
   node = await startDev(home, '--log.format=json', '--log.level=info', ...settings)
 }
 
-type Line = Readonly<Record<string, string | number>>
-
 /** Lines of a part of the node with these words. */
-const lines = (component: string, msg: string): Line[] =>
-  node
-    .log()
-    .split('\n')
-    .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
-    .filter((line) => line.component === component && line.msg === msg)
+const lines = (component: string, msg: string): LogLine[] =>
+  logLines(node).filter((line) => line.component === component && line.msg === msg)
 
 /** The first of them, once it is there. */
-async function line(component: string, msg: string): Promise<Line> {
+async function line(component: string, msg: string): Promise<LogLine> {
   await until(`the line "${msg}"`, async () => lines(component, msg).length > 0)
-  return lines(component, msg)[0] as Line
+  return lines(component, msg)[0] as LogLine
 }
 
 const seconds = expect.toSatisfy((s: unknown) => typeof s === 'number' && s >= 0 && s < 60)
@@ -48,7 +42,12 @@ describe('the stores', () => {
     expect(await line('stores', words)).toMatchObject({ level: 'info', height: 0, seconds })
     const blocks = (): number => lines('stores', words).reduce((sum, { blocks }) => sum + Number(blocks), 0)
     await until('all of them', async () => blocks() === 40)
-    expect(lines('stores', words).length).toBeLessThanOrEqual((performance.now() - began) / 1000 + 1)
+    const elapsed = (performance.now() - began) / 1000
+    // A line of another kind, as of a slow request on a busy machine, lets those out that wait: the
+    // log is in order.
+    const all = logLines(node).map(({ msg }) => msg)
+    const between = all.slice(all.indexOf(words), all.lastIndexOf(words)).filter((msg) => msg !== words)
+    expect(lines('stores', words).length).toBeLessThanOrEqual(elapsed + 1 + between.length)
     expect(await node.stop()).toBe(0)
   })
 

@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nodeEnded } from '../../ts/cli/node-versions.ts'
-import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { hearth, logLines, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { sleep, until } from './waiting.ts'
 
 const homes: string[] = []
@@ -209,14 +209,6 @@ describe('hearth status', () => {
   })
 })
 
-/** Lines of the log, which are objects on standard error. */
-const linesOf = (node: RunningNode): Record<string, unknown>[] =>
-  node
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-
 describe('the log', () => {
   it('of a started node is JSON, the core’s too, until it closes', async () => {
     const home = freshHome()
@@ -228,7 +220,7 @@ describe('the log', () => {
     const node = await startNode(['start', '--home', home, '--log.levels=stores=warn'])
     await sleep(1100)
     expect(await node.stop()).toBe(0)
-    const said = linesOf(node).map(({ level, component, msg }) => `${level} ${component} ${msg}`)
+    const said = logLines(node).map(({ level, component, msg }) => `${level} ${component} ${msg}`)
     const ended = nodeEnded() === undefined ? [] : ['warn node this version of Node gets no more security fixes']
     expect(said).toEqual([
       'info node serving',
@@ -238,8 +230,8 @@ describe('the log', () => {
       'info node every answer under way has ended; closing the stores',
       'info node closed',
     ])
-    expect(linesOf(node)[0]).toMatchObject({ home, httpUrl: node.url, wsUrl: node.ws, metricsUrl: node.metrics })
-    expect(linesOf(node)[ended.length + 2]).toMatchObject({ signal: 'SIGTERM' })
+    expect(logLines(node)[0]).toMatchObject({ home, httpUrl: node.url, wsUrl: node.ws, metricsUrl: node.metrics })
+    expect(logLines(node)[ended.length + 2]).toMatchObject({ signal: 'SIGTERM' })
   })
 
   it('has its lines in the order of events, the core’s too', async () => {
@@ -249,7 +241,7 @@ describe('the log', () => {
     const node = await startNode(['start', '--home', home])
     await sleep(1100)
     expect(await node.stop()).toBe(0)
-    const said = linesOf(node)
+    const said = logLines(node)
     const at = (words: RegExp): number => said.findIndex(({ msg }) => words.test(String(msg)))
     expect(at(/^open at block 0/)).toBeGreaterThanOrEqual(0)
     expect(at(/^open at block 0/)).toBeLessThan(at(/^serving$/))
@@ -267,7 +259,7 @@ describe('the log', () => {
       await rpc(node.url, 'eth_blockNumber')
       const slow = await rpc(node.url, 'debug_traceCall', [{ to, gas: '0xe8d4a51000' }, 'latest', config])
       expect(slow.error?.message).toBe('execution timeout')
-      const ofRequests = () => linesOf(node).filter(({ component }) => component === 'rpc')
+      const ofRequests = () => logLines(node).filter(({ component }) => component === 'rpc')
       await until('a line', () => ofRequests().length > 0)
       const found = ofRequests()
       expect(found).toHaveLength(1)

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { allBaked, BAKING, metricsOf, Sender, startDev, trace } from './bake-node.ts'
-import { ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { logLines, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { doubled, sleep, until } from './waiting.ts'
 
 const home = tempHome()
@@ -246,11 +246,9 @@ describe('memory', () => {
     expect(await gauge('node_memory_budget_bytes')).toBe(64 << 20)
     expect(await gauge('node_memory_used_bytes')).toBeGreaterThan(64 << 20)
     await until('the line in the log', async () => node.log().includes('long requests are refused'))
-    const lines = node.log().split('\n')
-    const components = lines
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as { component: string; level: string; msg: string })
-    const said = components.filter(({ component }) => component === 'memory').map(({ level }) => level)
+    const said = logLines(node)
+      .filter(({ component }) => component === 'memory')
+      .map(({ level }) => level)
     expect(said.indexOf('warn'), 'caches shrink first').toBeLessThan(said.indexOf('error'))
   })
 

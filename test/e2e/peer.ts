@@ -1,19 +1,18 @@
 // Other development nodes as peers. They prove the tests: if a peer disagrees or is late, a line
 // reports it, and no test fails.
 import { beforeAll, it } from 'vitest'
-import { type DevNode, missing } from './dev-node.ts'
+import { type DevNode, FULL, missing } from './dev-node.ts'
 
 type Name = DevNode['name']
 
-/** Whether this is the full run, in which tests run on other nodes too. */
-export const FULL = process.env.HEARTH_TEST === 'full'
+export { FULL }
 
 /** How long another node may take for a test, in milliseconds. */
 const PEER_MS_MAX = 200_000
 
 /** The nodes that a suite runs on: Hearth, and in the full run the peer if it is installed. */
 export function nodesBeside(peer: Exclude<Name, 'hearth'>, suite: string): readonly Name[] {
-  const why = FULL ? missing(peer) : `${peer} runs in full mode (npm run test:full)`
+  const why = missing(peer)
   if (why === undefined) return ['hearth', peer]
   console.log(`skipped: ${suite} on ${peer}: ${why}`)
   return ['hearth']

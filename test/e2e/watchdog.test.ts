@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EXIT } from '../../ts/cli/exit.ts'
-import { endOf, hearth, ROOT, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, type LogLine, logLines, ROOT, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 const folders: string[] = []
@@ -42,13 +42,7 @@ async function occupy(node: RunningNode, method: string): Promise<{ readonly ans
 }
 
 /** Lines of the log about the watchdog's matters. */
-const lines = (node: RunningNode, words: RegExp): Record<string, unknown>[] =>
-  node
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ msg }) => words.test(String(msg)))
+const lines = (node: RunningNode, words: RegExp): LogLine[] => logLines(node).filter(({ msg }) => words.test(String(msg)))
 
 /** The value of a sample of the scrape page; undefined where it is not there. */
 async function sample(node: RunningNode, name: string): Promise<number | undefined> {

@@ -2,6 +2,7 @@
 // existing commands, settings, ports and times.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../../native/setup/isolated-vm.mjs'
@@ -48,7 +49,7 @@ describe('hearth.service', () => {
   it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('is read by systemd without a word', () => {
     const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
     expect([status, stdout, stderr]).toEqual([0, '', ''])
-    const broken = path.join(fs.mkdtempSync('/tmp/hearth-unit-'), 'hearth.service')
+    const broken = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-unit-')), 'hearth.service')
     fs.writeFileSync(broken, fs.readFileSync(file, 'utf8').replace('KillMode=control-group', 'KillMode=gently'))
     expect(spawnSync('systemd-analyze', ['verify', '--man=no', broken], { encoding: 'utf8' }).stderr).toContain('gently')
     fs.rmSync(path.dirname(broken), { recursive: true })
@@ -84,7 +85,7 @@ describe('hearth.service as a service', () => {
     const security = (of: string) =>
       spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=30', of], { encoding: 'utf8' })
     expect(security(file).status).toBe(0)
-    const dir = fs.mkdtempSync('/tmp/hearth-unit-')
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-unit-'))
     const loose = path.join(dir, 'hearth.service')
     fs.writeFileSync(loose, unit.replaceAll(/^(Protect|Restrict[A-Z]|SystemCall|CapabilityBoundingSet).*$/gm, ''))
     expect(security(loose).status).not.toBe(0)
