@@ -82,7 +82,7 @@ impl Check<'_> {
                 path.extend_from_slice(shared);
                 self.link(owner, path, child)?;
             }
-            Node::Branch { children } => {
+            Node::Branch { children, .. } => {
                 for (nibble, child) in (0..).zip(children.iter()) {
                     path.push(nibble);
                     self.link(owner, path, child)?;

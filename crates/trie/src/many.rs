@@ -28,13 +28,13 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn insert(self, entries: Vec<([u8; 64], Vec<u8>)>) -> Result<Done, StateError> {
+    fn insert<V: AsRef<[u8]>>(self, entries: Vec<([u8; 64], V)>) -> Result<Done, StateError> {
         let Self { source, owner, link } = self;
         let mut done = Done { loaded: entries.len(), ..Done::default() };
         for (key, value) in entries {
             let (stale, loaded) = (&mut done.stale, &mut done.loaded);
-            let changed = Walk { source, owner, key: &key, stale, loaded }.insert(link, 1, value)?;
-            done.changed |= changed;
+            let mut walk = Walk { source, owner, key: &key, stale, loaded };
+            done.changed |= walk.insert(link, 1, value.as_ref())?;
         }
         Ok(done)
     }
@@ -69,7 +69,7 @@ fn follow(
                 depth += path.len();
                 link = child;
             }
-            Node::Branch { children } => {
+            Node::Branch { children, .. } => {
                 let Some(nibble) = key.get(depth) else { return Ok(()) };
                 link = &mut children[usize::from(*nibble)];
                 depth += 1;
@@ -90,13 +90,13 @@ fn by_nibble<T>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> &[u8; 64]) -
 
 impl Tree {
     /// Sets the values of many keys; a key's last value counts.
-    pub(crate) fn insert_many(
+    pub(crate) fn insert_many<V: AsRef<[u8]> + Send>(
         &mut self,
         source: &dyn NodeSource,
-        entries: Vec<([u8; 64], Vec<u8>)>,
+        entries: Vec<([u8; 64], V)>,
     ) -> Result<(), StateError> {
         if entries.len() < PARALLEL_KEYS || !self.branches(source)? {
-            return entries.into_iter().try_for_each(|(key, value)| self.insert(source, &key, value));
+            return entries.iter().try_for_each(|(key, value)| self.insert(source, key, value.as_ref()));
         }
         let parts = by_nibble(entries.into_iter(), |(key, _)| key);
         let changed = self.for_children(source, parts, |task, part| task.insert(part))?;
@@ -132,7 +132,7 @@ impl Tree {
     ) -> Result<bool, StateError> {
         let owner = self.owner.as_ref();
         let Link::Node(root) = &mut self.root else { return Ok(false) };
-        let Node::Branch { children } = &mut root.body.node else { return Ok(false) };
+        let Node::Branch { children, .. } = &mut root.body.node else { return Ok(false) };
         let tasks = children.par_iter_mut().zip(parts);
         let done: Result<Vec<_>, _> =
             tasks.map(|(link, part)| run(Task { source, owner, link }, part)).collect();

@@ -13,6 +13,11 @@ use smallvec::{SmallVec, smallvec};
 const EMBED_BELOW_BYTES: usize = 32;
 /// RLP of a hash: a byte that says its length, and the hash.
 const HASH_RLP_BYTES: usize = 33;
+/// Bytes before the items of a list of 256 bytes to 64 KiB.
+const LONG_LIST_BYTES: usize = 3;
+/// RLP of a branch that names 16 children by their hashes, and no other branch: an embedded child
+/// takes fewer bytes.
+const FULL_BRANCH_BYTES: usize = LONG_LIST_BYTES + 16 * HASH_RLP_BYTES + 1;
 
 /// A node whose children may still be on disk.
 #[derive(Debug)]
@@ -22,7 +27,39 @@ pub(crate) enum Node {
     /// Nibbles that all keys below share, never empty; the child is a branch.
     Extension { path: Vec<u8>, child: Link },
     /// One child a nibble, at least two of them set.
-    Branch { children: Box<[Link; 16]> },
+    Branch { children: Box<[Link; 16]>, marks: Marks },
+}
+
+/// The children of a branch that there is work on, a bit for each nibble. Most changes are to one
+/// child, so hashing and collecting do not look at the other 15.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    /// Those that changed since the branch was hashed.
+    changed: u16,
+    /// Those that changed since the branch was stored.
+    unstored: u16,
+}
+
+impl Marks {
+    /// Of a branch that is new, or of which nobody knows what changed.
+    pub(crate) const ALL: Self = Self { changed: u16::MAX, unstored: u16::MAX };
+
+    /// Notes that a child changed.
+    pub(crate) fn set(&mut self, nibble: u8) {
+        let bit = 1 << (nibble & 15);
+        self.changed |= bit;
+        self.unstored |= bit;
+    }
+
+    /// Takes the children that are to be looked at for the store.
+    pub(crate) fn take_unstored(&mut self) -> u16 {
+        std::mem::take(&mut self.unstored)
+    }
+}
+
+/// The children that a mask names, with their nibbles.
+pub(crate) fn marked(children: &mut [Link; 16], mask: u16) -> impl Iterator<Item = (u8, &mut Link)> {
+    (0u8..).zip(children).filter(move |(nibble, _)| mask >> nibble & 1 == 1)
 }
 
 /// What stands in a parent for its child.
@@ -46,6 +83,8 @@ pub(crate) struct Loaded {
     pub(crate) reference: Option<Reference>,
     /// Whether the store holds exactly this node at its path.
     pub(crate) stored: bool,
+    /// Whether the store holds any node at its path.
+    pub(crate) has_row: bool,
 }
 
 /// What only the work on a node itself needs.
@@ -61,6 +100,35 @@ impl Body {
     pub(crate) fn new(node: Node) -> Box<Self> {
         Box::new(Self { node, rlp: Vec::new() })
     }
+
+    /// Brings the RLP up to date. References of all children must be computed.
+    fn encode(&mut self) {
+        let Self { node, rlp } = self;
+        if let Node::Branch { children, marks } = node {
+            let changed = std::mem::take(&mut marks.changed);
+            if rlp.len() == FULL_BRANCH_BYTES && replace_hashes(children, changed, rlp) {
+                return;
+            }
+        }
+        // The bytes from before a change are of no use but for their memory.
+        rlp.clear();
+        node.encode_to(rlp);
+    }
+}
+
+/// Replaces the hashes of some children in the RLP of a branch that names all of them by their
+/// hashes. `false` if one of these has none now.
+fn replace_hashes(children: &mut [Link; 16], changed: u16, rlp: &mut [u8]) -> bool {
+    marked(children, changed).all(|(nibble, child)| {
+        let start = LONG_LIST_BYTES + usize::from(nibble) * HASH_RLP_BYTES + 1;
+        match (child.named(), rlp.get_mut(start..start + B256::len_bytes())) {
+            (Some(hash), Some(place)) => {
+                place.copy_from_slice(hash.as_slice());
+                true
+            }
+            _ => false,
+        }
+    })
 }
 
 /// How a parent names a child.
@@ -95,11 +163,21 @@ impl ShortRlp {
 impl Link {
     /// A link to a node that is new in memory.
     pub(crate) fn new(node: Node) -> Self {
-        Self::Node(Loaded { body: Body::new(node), reference: None, stored: false })
+        Self::Node(Loaded { body: Body::new(node), reference: None, stored: false, has_row: false })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
+    }
+
+    /// The hash by which a parent names it; `None` of no child, of one that is embedded, and of
+    /// one whose reference is not computed.
+    fn named(&self) -> Option<&B256> {
+        match self {
+            Self::Hash(hash) => Some(hash),
+            Self::Node(Loaded { reference: Some(Reference::Hash(hash)), .. }) => Some(hash),
+            _ => None,
+        }
     }
 
     /// Bytes that [`Self::encode`] appends.
@@ -119,9 +197,9 @@ impl Link {
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Empty => out.put_u8(alloy_rlp::EMPTY_STRING_CODE),
-            Self::Hash(hash) => encode_string(hash.as_slice(), out),
+            Self::Hash(hash) => encode_hash(hash, out),
             Self::Node(loaded) => match &loaded.reference {
-                Some(Reference::Hash(hash)) => encode_string(hash.as_slice(), out),
+                Some(Reference::Hash(hash)) => encode_hash(hash, out),
                 Some(Reference::Embedded(rlp)) => out.extend_from_slice(rlp.as_slice()),
                 None => unreachable!("children are hashed before their parent"),
             },
@@ -154,12 +232,16 @@ type Level<'a> = SmallVec<[&'a mut Loaded; 8]>;
 /// Computes the references of nodes at equal depths, after those of everything below them. The
 /// depth of calls is that of the trie, 64 at most.
 fn hash_level(level: &mut Level<'_>) {
-    let children = level.iter_mut().flat_map(|loaded| match &mut loaded.body.node {
-        Node::Leaf { .. } => <&mut [Link]>::default(),
-        Node::Extension { child, .. } => std::slice::from_mut(child),
-        Node::Branch { children } => children.as_mut_slice(),
-    });
-    let mut below: Level<'_> = children.filter_map(Link::changed).collect();
+    let mut below = Level::new();
+    for loaded in level.iter_mut() {
+        match &mut loaded.body.node {
+            Node::Leaf { .. } => {}
+            Node::Extension { child, .. } => below.extend(child.changed()),
+            Node::Branch { children, marks } => {
+                below.extend(marked(children, marks.changed).filter_map(|(_, child)| child.changed()));
+            }
+        }
+    }
     if !below.is_empty() {
         hash_level(&mut below);
     }
@@ -171,12 +253,9 @@ fn hash_level(level: &mut Level<'_>) {
 fn refer(level: &mut Level<'_>) {
     let mut named = SmallVec::<[&mut Loaded; 8]>::new();
     for loaded in level {
-        // The bytes from before a change are of no use but for their memory.
-        let Body { node, rlp } = &mut *loaded.body;
-        rlp.clear();
-        node.encode_to(rlp);
+        loaded.body.encode();
         // Yellow paper, appendix D: what is shorter than its hash stands for itself.
-        match ShortRlp::new(rlp) {
+        match ShortRlp::new(&loaded.body.rlp) {
             Some(short) => loaded.reference = Some(Reference::Embedded(short)),
             None => named.push(loaded),
         }
@@ -213,7 +292,7 @@ impl Node {
                 encode_string(&path, out);
                 child.encode(out);
             }
-            Self::Branch { children } => {
+            Self::Branch { children, .. } => {
                 list(children.iter().map(Link::encoded_len).sum::<usize>() + 1, out);
                 children.iter().for_each(|child| child.encode(out));
                 out.put_u8(alloy_rlp::EMPTY_STRING_CODE);
@@ -254,7 +333,7 @@ impl Node {
                 for (child, item) in children.iter_mut().zip(items) {
                     *child = decode_link(item)?;
                 }
-                Ok(Self::Branch { children })
+                Ok(Self::Branch { children, marks: Marks::default() })
             }
             _ => Err(damaged()),
         }
@@ -268,7 +347,7 @@ fn decode_link(item: &[u8]) -> Result<Link, StateError> {
         let short = ShortRlp::new(item).ok_or_else(damaged)?;
         let body = Body::new(Node::decode(item)?);
         let reference = Some(Reference::Embedded(short));
-        return Ok(Link::Node(Loaded { body, reference, stored: false }));
+        return Ok(Link::Node(Loaded { body, reference, stored: false, has_row: false }));
     }
     match string(item)? {
         [] => Ok(Link::Empty),
@@ -293,6 +372,11 @@ fn string_len(bytes: &[u8]) -> usize {
 
 fn encode_string(bytes: &[u8], out: &mut Vec<u8>) {
     alloy_rlp::Encodable::encode(bytes, out);
+}
+
+fn encode_hash(hash: &B256, out: &mut Vec<u8>) {
+    out.put_u8(alloy_rlp::EMPTY_STRING_CODE + B256::len_bytes() as u8);
+    out.extend_from_slice(hash.as_slice());
 }
 
 /// Most bytes of a packed path: the flags, and 64 nibbles.

@@ -10,10 +10,12 @@ use alloy_primitives::{
     Address, B256, U256, keccak256,
     map::{AddressMap, AddressSet},
 };
-use alloy_rlp::Decodable;
+use alloy_rlp::{Decodable, Encodable};
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
-use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, StateError};
+use hearth_keccak::keccak256_each;
+use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, SlotChange, StateError};
 use rayon::prelude::*;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Changed slots of a write set from which on accounts are worked on in parallel.
@@ -22,6 +24,13 @@ const PARALLEL_SLOTS: usize = 128;
 const PARALLEL_ACCOUNTS: usize = 64;
 /// Accounts whose storage tries one thread hashes together.
 const STORAGES_AT_ONCE: usize = 32;
+
+/// Slots whose hashes need no allocation.
+const FEW_SLOTS: usize = 8;
+/// Bytes of the RLP of a slot's value: a byte that says its length, and a word.
+const SLOT_BYTES: usize = 33;
+/// Bytes of the RLP of an account, at most: two bytes before the list; nonce, balance, two hashes.
+const ACCOUNT_BYTES: usize = 2 + 9 + 33 + 33 + 33;
 
 /// Levels of nodes that stay in memory at first when a trie is made smaller: with a million leaves
 /// all but the lowest.
@@ -162,9 +171,18 @@ impl<'a> StateTrie<'a> {
         let source = &*self.source;
         let slots: usize = changes.accounts.iter().map(|change| change.storage.len()).sum();
         if slots >= PARALLEL_SLOTS && work.len() > 1 {
-            work.par_iter_mut().try_for_each(|(open, change)| open.apply(source, change))?;
+            work.par_iter_mut().try_for_each(|(open, change)| {
+                open.apply(source, change, &slot_hashes(change.storage.iter()))
+            })?;
         } else {
-            work.iter_mut().try_for_each(|(open, change)| open.apply(source, change))?;
+            // Few slots of many accounts are hashed together.
+            let hashes = slot_hashes(changes.accounts.iter().flat_map(|change| &change.storage));
+            let mut hashes = hashes.as_slice();
+            for (open, change) in &mut work {
+                let (own, behind) = hashes.split_at(change.storage.len());
+                open.apply(source, change, own)?;
+                hashes = behind;
+            }
         }
         for (mut open, change) in work {
             self.touched.insert(change.address);
@@ -209,10 +227,11 @@ impl<'a> StateTrie<'a> {
         // A removal may fold a branch and then needs the node that is left over. Removals come
         // last, so that only those nodes are needed that the final trie folds: a witness holds no
         // others.
+        let mut rlp = Vec::new();
         let leaves = work.iter().filter_map(|(_, open, storage_root)| {
             let Account { nonce, balance, code_hash } = open.account?;
             let leaf = TrieAccount { nonce, balance, storage_root: *storage_root, code_hash };
-            Some((open.key, alloy_rlp::encode(leaf)))
+            Some((open.key, encode::<ACCOUNT_BYTES>(&leaf, &mut rlp)))
         });
         self.accounts.insert_many(&*self.source, leaves.collect())?;
         for (address, mut open, _) in work {
@@ -302,7 +321,13 @@ impl OpenAccount {
         self.storage.root(std::mem::take(&mut self.changed_slots) >= PARALLEL_SLOTS)
     }
 
-    fn apply(&mut self, source: &dyn NodeSource, change: &AccountChange) -> Result<(), StateError> {
+    /// `hashes` are those of the changed slots.
+    fn apply(
+        &mut self,
+        source: &dyn NodeSource,
+        change: &AccountChange,
+        hashes: &[B256],
+    ) -> Result<(), StateError> {
         self.account = change.new;
         if change.wiped || change.new.is_none() {
             self.storage.clear();
@@ -312,16 +337,33 @@ impl OpenAccount {
         }
         self.changed_slots = self.changed_slots.saturating_add(change.storage.len());
         // Removals last, as for accounts.
-        let set = change.storage.iter().filter(|slot| !slot.new.is_zero());
-        let set = set.map(|slot| {
-            let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
-            (key, alloy_rlp::encode(slot.new))
-        });
+        let slots = || change.storage.iter().zip(hashes);
+        let mut rlp = Vec::new();
+        let set = slots().filter(|(slot, _)| !slot.new.is_zero());
+        let set = set.map(|(slot, hash)| (nibbles(hash), encode::<SLOT_BYTES>(&slot.new, &mut rlp)));
         self.storage.insert_many(source, set.collect())?;
-        for slot in change.storage.iter().filter(|slot| slot.new.is_zero()) {
-            let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
-            self.storage.remove(source, &key)?;
+        for (_, hash) in slots().filter(|(slot, _)| slot.new.is_zero()) {
+            self.storage.remove(source, &nibbles(hash))?;
         }
         Ok(())
     }
+}
+
+/// Hashes of the keys of slots.
+fn slot_hashes<'a>(slots: impl Iterator<Item = &'a SlotChange>) -> SmallVec<[B256; FEW_SLOTS]> {
+    let keys: SmallVec<[[u8; 32]; FEW_SLOTS]> = slots.map(|slot| slot.slot.to_be_bytes()).collect();
+    let mut hashes = smallvec![B256::ZERO; keys.len()];
+    keccak256_each(&keys, &mut hashes);
+    hashes
+}
+
+/// RLP of a value, which is short: of so many bytes at most it needs no allocation. `scratch` is
+/// memory for it.
+fn encode<const BYTES: usize>(value: &dyn Encodable, scratch: &mut Vec<u8>) -> SmallVec<[u8; BYTES]>
+where
+    [u8; BYTES]: smallvec::Array<Item = u8>,
+{
+    scratch.clear();
+    value.encode(scratch);
+    SmallVec::from_slice(scratch)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     damaged,
-    node::{Body, Link, Loaded, Node, Reference},
+    node::{Body, Link, Loaded, Marks, Node, Reference, marked},
 };
 use alloy_primitives::{B256, keccak256, map::HashSet};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -34,7 +34,7 @@ pub trait NodeSource: Send + Sync {
 pub(crate) struct Tree {
     pub(crate) owner: Option<B256>,
     pub(crate) root: Link,
-    /// Paths at which the store holds a node that is not in the trie any more.
+    /// Paths at which the store holds a node and the trie has none any more.
     pub(crate) stale: HashSet<Box<[u8]>>,
     /// Whether the store's nodes were dropped as a whole; they are listed when the changes are
     /// collected.
@@ -92,7 +92,7 @@ impl Tree {
                     depth += path.len();
                     link = child;
                 }
-                Node::Branch { children } => {
+                Node::Branch { children, .. } => {
                     let nibble = *key.get(depth).ok_or_else(damaged)?;
                     depth += 1;
                     link = &mut children[usize::from(nibble)];
@@ -106,7 +106,7 @@ impl Tree {
         &mut self,
         source: &dyn NodeSource,
         key: &[u8; 64],
-        value: Vec<u8>,
+        value: &[u8],
     ) -> Result<(), StateError> {
         let mut walk = Walk {
             source,
@@ -134,7 +134,10 @@ impl Tree {
     /// Notes that something below the root changed.
     pub(crate) fn touch_root(&mut self) {
         if let Link::Node(root) = &mut self.root {
-            touch(root, &[], &mut self.stale);
+            touch(root);
+            if let Node::Branch { marks, .. } = &mut root.body.node {
+                *marks = Marks::ALL;
+            }
         }
     }
 
@@ -142,7 +145,7 @@ impl Tree {
     pub(crate) fn root(&mut self, parallel: bool) -> B256 {
         if parallel
             && let Link::Node(loaded) = &mut self.root
-            && let Node::Branch { children } = &mut loaded.body.node
+            && let Node::Branch { children, .. } = &mut loaded.body.node
         {
             children.par_iter_mut().for_each(Link::hash);
         }
@@ -165,7 +168,7 @@ impl Tree {
             1 + match &loaded.body.node {
                 Node::Leaf { .. } => 0,
                 Node::Extension { child, .. } => count(child),
-                Node::Branch { children } => children.iter().map(count).sum(),
+                Node::Branch { children, .. } => children.iter().map(count).sum(),
             }
         }
         count(&self.root)
@@ -184,7 +187,7 @@ impl Tree {
             match &mut loaded.body.node {
                 Node::Leaf { .. } => {}
                 Node::Extension { child, .. } => trim(child, below),
-                Node::Branch { children } => children.iter_mut().for_each(|child| trim(child, below)),
+                Node::Branch { children, .. } => children.iter_mut().for_each(|child| trim(child, below)),
             }
         }
         trim(&mut self.root, levels);
@@ -239,10 +242,13 @@ fn collect(
         rlp if rlp.is_empty() => loaded.body.node.encode(),
         rlp => rlp,
     };
+    let key = || [prefix, path.as_slice()].concat();
     if path.is_empty() || Node::has_own_node(&rlp) {
         stale.remove(path.as_slice());
-        loaded.stored = true;
-        out.push(([prefix, path.as_slice()].concat(), Some(rlp)));
+        (loaded.stored, loaded.has_row) = (true, true);
+        out.push((key(), Some(rlp)));
+    } else if std::mem::take(&mut loaded.has_row) {
+        out.push((key(), None));
     }
     let depth = path.len();
     match &mut loaded.body.node {
@@ -251,8 +257,8 @@ fn collect(
             path.extend_from_slice(shared);
             collect(child, path, prefix, stale, out);
         }
-        Node::Branch { children } => {
-            for (nibble, child) in (0..).zip(children.iter_mut()) {
+        Node::Branch { children, marks } => {
+            for (nibble, child) in marked(children, marks.take_unstored()) {
                 path.push(nibble);
                 collect(child, path, prefix, stale, out);
                 path.truncate(depth);
@@ -275,17 +281,14 @@ pub(crate) fn resolve(
         *loaded += 1;
         let reference = Some(Reference::Hash(*hash));
         let body = Body::new(Node::decode(&rlp)?);
-        *link = Link::Node(Loaded { body, reference, stored: true });
+        *link = Link::Node(Loaded { body, reference, stored: true, has_row: true });
     }
     Ok(())
 }
 
-/// Notes that a node at a path changes or leaves.
-fn touch(loaded: &mut Loaded, path: &[u8], stale: &mut HashSet<Box<[u8]>>) {
-    loaded.reference = None;
-    if std::mem::take(&mut loaded.stored) {
-        stale.insert(path.into());
-    }
+/// Notes that a node changes.
+fn touch(loaded: &mut Loaded) {
+    (loaded.reference, loaded.stored) = (None, false);
 }
 
 /// One change of a trie. Where it fails, the trie is not fit for use any more.
@@ -298,27 +301,29 @@ pub(crate) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn touch(&mut self, loaded: &mut Loaded, path: &[u8]) {
-        touch(loaded, path, self.stale);
+    /// Notes that there is no node at this path any more.
+    fn leave(&mut self, loaded: &Loaded, path: &[u8]) {
+        if loaded.has_row {
+            self.stale.insert(path.into());
+        }
     }
 
     /// Returns whether anything changed.
-    pub(crate) fn insert(
-        &mut self,
-        link: &mut Link,
-        depth: usize,
-        value: Vec<u8>,
-    ) -> Result<bool, StateError> {
+    pub(crate) fn insert(&mut self, link: &mut Link, depth: usize, value: &[u8]) -> Result<bool, StateError> {
         let (here, rest) = self.key.split_at(depth);
         resolve(self.source, self.owner, link, here, self.loaded)?;
         let Link::Node(loaded) = link else {
-            *link = Link::new(Node::Leaf { path: rest.to_vec(), value });
+            *link = Link::new(Node::Leaf { path: rest.to_vec(), value: value.to_vec() });
             return Ok(true);
         };
         let changed = match &mut loaded.body.node {
             Node::Leaf { path, value: old } if path == rest => {
-                let changed = *old != value;
-                *old = value;
+                let changed = old.as_slice() != value;
+                if changed {
+                    // In the memory of the old value, which is mostly as long.
+                    old.clear();
+                    old.extend_from_slice(value);
+                }
                 changed
             }
             Node::Leaf { path, value: old } => {
@@ -328,7 +333,8 @@ impl Walk<'_> {
                     return Err(damaged());
                 };
                 let there = (theirs, leaf(&path[shared + 1..], std::mem::take(old)));
-                loaded.body.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
+                let here = (ours, leaf(&rest[shared + 1..], value.to_vec()));
+                loaded.body.node = fork(&rest[..shared], here, there);
                 true
             }
             Node::Extension { path, child } => {
@@ -337,7 +343,8 @@ impl Walk<'_> {
                     self.insert(child, depth + shared, value)?
                 } else {
                     let ours = *rest.get(shared).ok_or_else(damaged)?;
-                    let leaf = Link::new(Node::Leaf { path: rest[shared + 1..].to_vec(), value });
+                    let (path_left, value) = (rest[shared + 1..].to_vec(), value.to_vec());
+                    let leaf = Link::new(Node::Leaf { path: path_left, value });
                     // The child stays where it is; only what leads to it gets shorter.
                     let below = match &path[shared + 1..] {
                         [] => std::mem::take(child),
@@ -349,13 +356,17 @@ impl Walk<'_> {
                     true
                 }
             }
-            Node::Branch { children } => {
+            Node::Branch { children, marks } => {
                 let nibble = *rest.first().ok_or_else(damaged)?;
-                self.insert(&mut children[usize::from(nibble)], depth + 1, value)?
+                let changed = self.insert(&mut children[usize::from(nibble)], depth + 1, value)?;
+                if changed {
+                    marks.set(nibble);
+                }
+                changed
             }
         };
         if changed {
-            self.touch(loaded, here);
+            touch(loaded);
         }
         Ok(changed)
     }
@@ -370,7 +381,7 @@ impl Walk<'_> {
                 if path != rest {
                     return Ok(false);
                 }
-                self.touch(loaded, here);
+                self.leave(loaded, here);
                 *link = Link::Empty;
             }
             Node::Extension { path, child } => {
@@ -379,23 +390,24 @@ impl Walk<'_> {
                 }
                 let at = &self.key[..depth + path.len()];
                 let (path, child) = (std::mem::take(path), std::mem::take(child));
-                self.touch(loaded, here);
+                touch(loaded);
                 loaded.body.node = self.join(path, child, at)?;
             }
-            Node::Branch { children } => {
+            Node::Branch { children, marks } => {
                 let nibble = *rest.first().ok_or_else(damaged)?;
                 if !self.remove(&mut children[usize::from(nibble)], depth + 1)? {
                     return Ok(false);
                 }
+                marks.set(nibble);
                 let mut left = (0u8..).zip(children.iter_mut()).filter(|(_, child)| !child.is_empty());
                 let last = left.next();
                 if left.next().is_some() {
-                    self.touch(loaded, here);
+                    touch(loaded);
                     return Ok(true);
                 }
                 let (nibble, child) = last.ok_or_else(damaged)?;
                 let child = std::mem::take(child);
-                self.touch(loaded, here);
+                touch(loaded);
                 loaded.body.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
             }
         }
@@ -409,11 +421,11 @@ impl Walk<'_> {
             return Ok(Node::Extension { path, child });
         }
         resolve(self.source, self.owner, &mut child, at, self.loaded)?;
-        let Link::Node(mut loaded) = child else { return Err(damaged()) };
+        let Link::Node(loaded) = child else { return Err(damaged()) };
         if matches!(loaded.body.node, Node::Branch { .. }) {
             return Ok(Node::Extension { path, child: Link::Node(loaded) });
         }
-        self.touch(&mut loaded, at);
+        self.leave(&loaded, at);
         Ok(match loaded.body.node {
             Node::Leaf { path: tail, value } => {
                 path.extend_from_slice(&tail);
@@ -437,7 +449,7 @@ fn fork(shared: &[u8], a: (u8, Link), b: (u8, Link)) -> Node {
     let mut children: Box<[Link; 16]> = Box::default();
     children[usize::from(a.0)] = a.1;
     children[usize::from(b.0)] = b.1;
-    let branch = Node::Branch { children };
+    let branch = Node::Branch { children, marks: Marks::ALL };
     match shared {
         [] => branch,
         shared => Node::Extension { path: shared.to_vec(), child: Link::new(branch) },
