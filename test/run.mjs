@@ -243,13 +243,13 @@ function e2eWorkers() {
   return Math.max(2, Math.min(byProcessors, E2E_WORKERS_MAX, Math.floor(os.totalmem() / E2E_WORKER_BYTES)))
 }
 
-/** The steps of vitest, one after the other. */
+/** The steps of vitest, one after the other; that of whole nodes has the conformance tests too. */
 async function typescript() {
   await vitest('unit', 'test/unit')
   await vitest('types', 'test/unit', '--typecheck.only')
   if (mode === 'quick') return
-  await vitest('e2e', 'test/e2e', `--maxWorkers=${e2eWorkers()}`)
-  await vitest('conformance', 'test/conformance')
+  // One step, so that the files of the one fill the processors beside the last ones of the other.
+  await vitest('e2e', 'test', 'test/e2e/', 'test/conformance/', `--maxWorkers=${e2eWorkers()}`)
 }
 
 const built = await run(process.execPath, ['native/setup/build.mjs'])

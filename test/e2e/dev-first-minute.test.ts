@@ -9,6 +9,7 @@ import { type Hex, parseEther } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { endOf, hearth, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { freePort } from './network-ports.ts'
 import { until } from './waiting.ts'
 
 const running: RunningNode[] = []
@@ -30,15 +31,6 @@ const result = async (url: string, method: string, params: readonly unknown[] = 
 
 const leftOvers = (): string[] => fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith('hearth-dev-'))
 const ofProcess = (pid: number): string[] => leftOvers().filter((name) => name.startsWith(`hearth-dev-${pid}-`))
-
-/** A port that was free a moment ago. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 /** Occupies a port until the returned function is called; undefined if it is occupied already. */
 const take = (port: number): Promise<(() => void) | undefined> =>

@@ -1,10 +1,10 @@
 // Development nodes that tests run the same requests against: ours, anvil's, geth's.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { endOf, ROOT, type RunningNode, rpc, startNode } from './harness.ts'
+import { freePort } from './network-ports.ts'
 
 /** A development node that runs. */
 export interface DevNode {
@@ -48,16 +48,6 @@ export function missing(name: DevNode['name']): string | undefined {
 export async function startDev(args: readonly string[] = []): Promise<DevNode & RunningNode> {
   return { ...(await startNode(['dev', ...args])), name: 'hearth' }
 }
-
-/** A free port of this machine. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 /** Runs another program and waits until it answers at its port. */
 async function start(name: DevNode['name'], command: string, args: readonly string[], port: number): Promise<DevNode> {

@@ -52,7 +52,7 @@ await describeInBrowser('the explorer', (browser) => {
       // Which scripts are loaded late depends on time.
       return [...new Set(view.requests)].filter((url) => !url.includes('/_/assets/')).sort()
     }
-    const [bound, free] = [await requested(false), await requested(true)]
+    const [bound, free] = await Promise.all([requested(false), requested(true)])
     expect(bound.length).toBeGreaterThanOrEqual(Object.keys(PAGES).length)
     expect(free).toEqual(bound)
   })

@@ -141,7 +141,7 @@ describe('a chain that grows', () => {
 
   it('holds no state: without an upstream that is an error', async () => {
     const other = await devUpstream()
-    const node = await startFollower(tempHome(), other.url, '--genesis', other.genesis, '--follow.timeout=500ms')
+    const node = await startFollower(tempHome(), other.url, '--genesis', other.genesis, '--follow.timeout=3s')
     running.push(node)
     await new Calls(other.url).call('anvil_mine', '0x2')
     await caughtUp(node.url, other.url)

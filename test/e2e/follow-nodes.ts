@@ -1,7 +1,7 @@
 // Nodes that follow and nodes that are followed, a proxy between both that does damage, and the
 // comparison of their answers.
 import http from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
@@ -205,16 +205,6 @@ export async function differences(
   }
   return { same, places }
 }
-
-/** A free port of this machine. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 /** A request that passes the proxy. */
 export interface Passing {

@@ -74,7 +74,7 @@ async function networkNode(chainId: number, genesis: string): Promise<string> {
 describe('networks', () => {
   it.each(NETWORKS)('%s needs no genesis file', async (_, chainId, genesis, forkId) => {
     const url = await networkNode(chainId, genesis)
-    const node = await startFollower(tempHome(), url, '--from', '101', '--follow.timeout=500ms')
+    const node = await startFollower(tempHome(), url, '--from', '101', '--follow.timeout=3s')
     nodes.push(node)
     expect(node.log()).toContain(`follows chain ${chainId} from block 101 on`)
     const calls = new Calls(node.url)

@@ -11,6 +11,7 @@ import { assemble } from '../../ts/dev/demo/assembler.ts'
 import { ABI, DEPLOY } from './contract.ts'
 import { type DevNode, startDev, startNamed } from './dev-node.ts'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { freePort } from './network-ports.ts'
 import { nodesBeside } from './peer.ts'
 import { until } from './waiting.ts'
 
@@ -240,7 +241,8 @@ describe('a fork of a chain with one contract', () => {
     /** A proxy and a fork of it. */
     async function forked(...args: string[]): Promise<{ proxy: FaultyProxy; fork: RunningNode }> {
       const proxy = new FaultyProxy(origin.url)
-      await proxy.listen()
+      // It may be closed and come back, and no connection of another test may have its port then.
+      await proxy.listen(await freePort())
       return { proxy, fork: await startFork(proxy.url, '--dev.fork_verify=off', ...args) }
     }
 

@@ -13,7 +13,7 @@ import { until } from './waiting.ts'
 /** Blocks of the recorded chain, and of its part that the node has at first. */
 const [ALL, FIRST] = [54, 20]
 /** Blocks of the long chain: enough to interrupt its import. */
-const LONG = 3000
+const LONG = 1500
 
 const recorded = fixtures('rpc-compat')
 const dir = tempHome()

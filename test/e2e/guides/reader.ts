@@ -2,8 +2,8 @@
 // compares what they print.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
+import { freePort } from '../network-ports.ts'
 import { PATIENCE_MS, sleep, until } from '../waiting.ts'
 import { type Block, blocksOf, jsonDifference, textDifference } from './page.ts'
 
@@ -49,15 +49,6 @@ const toolsOf = (home: string): NodeJS.ProcessEnv => ({
   npm_config_userconfig: process.env.npm_config_userconfig ?? path.join(home, '.npmrc'),
   npm_config_cache: process.env.npm_config_cache ?? path.join(home, '.npm'),
 })
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 /** A node that a guide started. */
 class Server {
