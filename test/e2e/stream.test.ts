@@ -163,14 +163,20 @@ describe('a reader that is slower than the timeout allows', () => {
     // A reader that never rests says how long these steps take here.
     const asked = performance.now()
     await OVER[over](JSON.stringify(traceCall(1, { timeout: '5m' }, STEPS)), () => undefined)
-    const timeoutMs = Math.max(1000, 4 * Math.ceil(performance.now() - asked))
-    await doubled('rests that take longer than the timeout', { from: 10, most: 10_000 }, async (restMs) => {
-      const steps = new Steps()
-      const began = performance.now()
-      await OVER[over](JSON.stringify(traceCall(1, { timeout: `${timeoutMs}ms` }, STEPS)), steps.take, restMs)
-      expect(steps.tail).toMatch(/\}\],"gas":\d+,"failed":true,"returnValue":"0x"\}\}$/)
-      expect(steps.count).toBeGreaterThanOrEqual(STEPS)
-      return performance.now() - began > 2 * timeoutMs
+    const shortMs = Math.max(1000, 4 * Math.ceil(performance.now() - asked))
+    // A machine that became busy meanwhile may need longer than that for the steps themselves.
+    // Where waiting counted, no timeout would be kept.
+    await doubled('a timeout that the steps keep', { from: shortMs, most: 8 * shortMs }, async (timeoutMs) => {
+      let isWhole = true
+      await doubled('rests that take longer than the timeout', { from: 10, most: 10_000 }, async (restMs) => {
+        const steps = new Steps()
+        const began = performance.now()
+        await OVER[over](JSON.stringify(traceCall(1, { timeout: `${timeoutMs}ms` }, STEPS)), steps.take, restMs)
+        isWhole = /\}\],"gas":\d+,"failed":true,"returnValue":"0x"\}\}$/.test(steps.tail) && steps.count >= STEPS
+        if (!isWhole) console.log(`not whole in ${timeoutMs} ms: ${steps.count} steps, ${steps.tail.slice(-100)}`)
+        return !isWhole || performance.now() - began > 2 * timeoutMs
+      })
+      return isWhole
     })
   })
 })
