@@ -3,6 +3,7 @@ import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { afterAll } from 'vitest'
 
 /** Root of the checkout. */
 export const ROOT = path.resolve(import.meta.dirname, '../..')
@@ -25,9 +26,19 @@ export function hearth(
   return spawnSync(process.execPath, [MAIN, ...args], options)
 }
 
-/** Starts `hearth` with these arguments and does not wait. */
-export const spawnHearth = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess =>
-  spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+/** The processes that run: a test that fails does not stop its node. */
+const running = new Set<ChildProcess>()
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** Starts `hearth` with these arguments and does not wait; it ends with the file of tests. */
+export function spawnHearth(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
 
 /** A fresh folder for a home. */
 export const tempHome = (): string => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))

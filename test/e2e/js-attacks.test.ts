@@ -96,7 +96,14 @@ function childrenOf(pid: number): number[] {
 /** Resident memory in bytes. */
 const memoryOf = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
-const isAlive = (pid: number): boolean => fs.existsSync(`/proc/${pid}`) && !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))
+/** Whether a process runs: it may end while it is looked at. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
 
 const COUNT = '{n:0,step:function(){this.n++},fault:function(){},result:function(){return this.n}}'
 const quantile = (times: readonly number[], part: number): number =>

@@ -17,11 +17,17 @@ const NAMESPACES = {
   ipc_namespace: 'ipc',
 } as const
 
+/** Processes that a thread started; none where it has ended meanwhile. */
+function childrenOfThread(pid: number, thread: string): number[] {
+  try {
+    return fs.readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
 /** Processes below a node, by what the kernel says. */
-const childrenOf = (pid: number): number[] =>
-  fs
-    .readdirSync(`/proc/${pid}/task`)
-    .flatMap((thread) => fs.readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
+const childrenOf = (pid: number): number[] => fs.readdirSync(`/proc/${pid}/task`).flatMap((thread) => childrenOfThread(pid, thread))
 
 /** What the kernel says of a process. */
 function kernelOf(child: number, node: number): Record<string, boolean> {

@@ -160,8 +160,17 @@ describe('a node whose main thread is stuck', () => {
 describe('signals', () => {
   it('are watched where a command serves a node', async () => {
     const node = await startNode(['dev'])
-    const names = fs.readdirSync(`/proc/${node.pid}/task`).map((id) => fs.readFileSync(`/proc/${node.pid}/task/${id}/comm`, 'utf8').trim())
-    expect(names.filter((name) => name === WATCHDOG)).toHaveLength(1)
+    const nameOf = (id: string): string => {
+      try {
+        return fs.readFileSync(`/proc/${node.pid}/task/${id}/comm`, 'utf8').trim()
+      } catch {
+        return ''
+      }
+    }
+    const watchdogs = () => fs.readdirSync(`/proc/${node.pid}/task`).filter((id) => nameOf(id) === WATCHDOG)
+    // A thread takes its name when it first runs, which may be after the node is ready.
+    await until('the watchdog', () => watchdogs().length > 0)
+    expect(watchdogs()).toHaveLength(1)
     expect(await node.stop()).toBe(EXIT.done)
   })
 
