@@ -3,8 +3,9 @@
 use crate::{
     db::{Db, Family},
     nodes::NodeRow,
+    rows::{history_height, meta},
 };
-use hearth_primitives::StateError;
+use hearth_primitives::{Height, StateError};
 use parking_lot::Mutex;
 use rocksdb::{BoundColumnFamily, WriteBatch};
 use std::{
@@ -35,6 +36,8 @@ pub struct Batch<'a> {
     past: Option<WriteBatch>,
     /// Nodes of the trie that stay in memory at first.
     nodes: Vec<NodeRow>,
+    /// Lowest height of the rows of history that are put.
+    past_from: Option<Height>,
 }
 
 /// The changes of a [`Batch`] without the store that they are for.
@@ -42,6 +45,7 @@ pub struct EncodedBatch {
     batch: WriteBatch,
     past: Option<WriteBatch>,
     nodes: Vec<NodeRow>,
+    past_from: Option<Height>,
 }
 
 impl EncodedBatch {
@@ -54,17 +58,20 @@ impl EncodedBatch {
 impl<'a> Batch<'a> {
     /// An empty batch; `families` in the order of [`Family::ALL`].
     pub fn new(db: &'a Db, families: Vec<Arc<BoundColumnFamily<'a>>>) -> Self {
-        Self { db, families, batch: WriteBatch::default(), past: None, nodes: Vec::new() }
+        let batch = WriteBatch::default();
+        Self { db, families, batch, past: None, nodes: Vec::new(), past_from: None }
     }
 
     /// The changes, to be written later with [`Batch::of`].
     pub fn detach(self) -> EncodedBatch {
-        EncodedBatch { batch: self.batch, past: self.past, nodes: self.nodes }
+        let Self { batch, past, nodes, past_from, .. } = self;
+        EncodedBatch { batch, past, nodes, past_from }
     }
 
     /// These changes over an empty batch of their store.
     pub fn of(self, encoded: EncodedBatch) -> Self {
-        Self { batch: encoded.batch, past: encoded.past, nodes: encoded.nodes, ..self }
+        let EncodedBatch { batch, past, nodes, past_from } = encoded;
+        Self { batch, past, nodes, past_from, ..self }
     }
 
     /// This empty batch with room for about so many bytes, its history set apart for a second
@@ -93,6 +100,10 @@ impl<'a> Batch<'a> {
 
     /// Puts a row.
     pub fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
+        if family == Family::History {
+            let height = height_of(key);
+            self.past_from = Some(self.past_from.map_or(height, |from| from.min(height)));
+        }
         let (handle, half) = self.part(family);
         half.put_cf(handle, key, value);
     }
@@ -158,7 +169,11 @@ impl<'a> Batch<'a> {
         self,
         both: impl FnOnce(HalfBatch<'_>, HalfBatch<'_>) -> (Result<(), StateError>, Result<(), StateError>),
     ) -> Result<(), StateError> {
-        let Self { db, batch, past, nodes, .. } = self;
+        let Self { db, families, mut batch, past, nodes, past_from } = self;
+        // In the same batch: RocksDB must not have the rows durably and the marks of before.
+        if let Some(marks) = past_from.and_then(|from| db.marks.forget_from(from)) {
+            batch.put_cf(&families[Family::Metadata as usize], meta::MARKS, marks);
+        }
         let Some(past) = past else { return db.write_with(nodes, || db.write(batch)) };
         db.write_with(nodes, || {
             let meeting = AtomicUsize::new(0);
@@ -173,6 +188,11 @@ impl<'a> Batch<'a> {
             past.and(latest)
         })
     }
+}
+
+/// Height of a history key; of what is none, the lowest, for which every mark is forgotten.
+fn height_of(key: &[u8]) -> Height {
+    history_height(key).unwrap_or(0)
 }
 
 /// Returns once both threads are here, or the other one is long in coming: RocksDB lets those write

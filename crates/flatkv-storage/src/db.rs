@@ -7,6 +7,7 @@ use crate::{
     error::{corrupt, rocks},
     gate::Gate,
     manifest,
+    marks::Marks,
     nodes::{GATHERED_BYTES_MAX, GatheredNodes, NodeRow},
     rows::history_prefix,
 };
@@ -25,7 +26,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 /// Bits a key in the Bloom filters: about one false positive in a hundred.
@@ -41,8 +41,6 @@ const BACKGROUND_JOBS: i32 = 4;
 /// Flushed files of a family before they are merged into the rest, all of which that rewrites: rows
 /// of a block are spread over all keys.
 const MERGED_FILES: i32 = 8;
-/// How long one iterator over history is used.
-const CURSOR_AGE: Duration = Duration::from_secs(1);
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
@@ -59,11 +57,11 @@ pub fn rocksdb_calls() -> u64 {
 
 /// Counts a look-up, for benches.
 #[cfg(feature = "bench")]
-fn count_call() {
+pub(crate) fn count_call() {
     CALLS.set(CALLS.get() + 1);
 }
 #[cfg(not(feature = "bench"))]
-const fn count_call() {}
+pub(crate) const fn count_call() {}
 
 /// A column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +203,8 @@ pub struct Db {
     nodes: Option<Mutex<GatheredNodes>>,
     /// Closed while the batch of the head is being written.
     pub gate: Arc<Gate>,
+    /// Up to which write of RocksDB there are rows of history up to a height.
+    pub(crate) marks: Marks,
 }
 
 impl Db {
@@ -264,7 +264,10 @@ impl Db {
         in_memory.set_read_tier(ReadTier::BlockCache);
         let halved = AtomicBool::new(false);
         let nodes = (transient && !read_only).then(Mutex::default);
-        Ok(Self { rocks, budgeted, write, in_memory, halved, nodes, gate: Arc::default() })
+        let (gate, marks) = (Arc::default(), Marks::default());
+        let db = Self { rocks, budgeted, write, in_memory, halved, nodes, gate, marks };
+        db.read_marks()?;
+        Ok(db)
     }
 
     /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the
@@ -283,7 +286,7 @@ impl Db {
     /// A family's handle for reading. Rows of state above the head do no harm, for a reader
     /// them looks at their heights; the trie and the index are as of the last batch, and are
     /// refused once half of one was written.
-    fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
+    pub(crate) fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
         if family == Family::Trie {
             // A batch on its way brings nodes too.
             self.gate.pass()?;
@@ -483,6 +486,11 @@ impl Db {
         Ok(Pinned { db: self, snapshot: self.rocks.snapshot() })
     }
 
+    /// RocksDB itself.
+    pub(crate) fn rocks(&self) -> &DB {
+        &self.rocks
+    }
+
     /// An empty batch.
     pub fn batch(&self) -> Result<Batch<'_>, StateError> {
         Ok(Batch::new(self, self.families()?))
@@ -623,52 +631,6 @@ impl Scan<'_> {
     /// Whether the rows ended because there are no more, and not for an error.
     pub fn finish(&self) -> Result<(), StateError> {
         self.rows.status().map_err(rocks)
-    }
-}
-
-/// Look-ups in history, one after the other, through one iterator: making one costs more than using
-/// it.
-///
-/// The iterator sees the rows of the moment of its first use. History at a height that there is
-/// does not change, so that is no loss; but it keeps RocksDB from letting go of what is replaced,
-/// so it is created again after a while.
-pub struct HistoryCursor<'a> {
-    db: &'a Db,
-    open: Mutex<Option<(DBRawIterator<'a>, Instant)>>,
-}
-
-impl<'a> HistoryCursor<'a> {
-    /// A cursor that has read nothing.
-    pub fn new(db: &'a Db) -> Self {
-        Self { db, open: Mutex::default() }
-    }
-
-    /// Gives `read` the value of the first row at or after `key` of the same account or slot;
-    /// `None` where there is none.
-    pub fn find<T>(
-        &self,
-        key: &[u8],
-        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
-    ) -> Result<Option<T>, StateError> {
-        let mut open = self.open.lock();
-        if open.as_ref().is_some_and(|(_, since)| since.elapsed() > CURSOR_AGE) {
-            *open = None;
-        }
-        let (rows, _) = match &mut *open {
-            Some(open) => open,
-            None => {
-                let mut options = ReadOptions::default();
-                options.set_prefix_same_as_start(true);
-                let rows = self.db.rocks.raw_iterator_cf_opt(&self.db.readable(Family::History)?, options);
-                open.insert((rows, Instant::now()))
-            }
-        };
-        count_call();
-        rows.seek(key);
-        match rows.value() {
-            Some(value) => read(value).map(Some),
-            None => rows.status().map_err(rocks).map(|()| None),
-        }
     }
 }
 

@@ -402,6 +402,17 @@ pub fn rocks(error: rocksdb::Error) -> StateError {
     StateError::Database { damaged, source: Arc::new(error) }
 }
 
+/// An error that RocksDB's C interface gives as a text.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct RocksText(String);
+
+/// The same of such a text.
+pub(crate) fn rocks_text(text: String) -> StateError {
+    let damaged = text.starts_with("Corruption");
+    StateError::Database { damaged, source: Arc::new(RocksText(text)) }
+}
+
 /// Bytes in the store that do not decode.
 pub fn corrupt(what: &'static str) -> StateError {
     StateError::Damaged { what }

@@ -3,6 +3,7 @@
 //!
 //! - [`db`]: RocksDB, its families, batches ([`batch`]), the gate in front of reads ([`gate`]) and
 //!   its MANIFEST ([`manifest`]).
+//! - [`history`]: look-ups of earlier values, which pass over table files of later heights.
 //! - [`nodes`]: nodes of the trie that a store without a home has in memory.
 //! - [`rows`]: keys and values of all families, made of the parts in [`codec`]; what a database
 //!   says about itself ([`stored`]); the lattice vectors over rows ([`commitment`]).
@@ -25,11 +26,14 @@ pub mod failpoints;
 pub mod fields;
 pub mod files;
 pub mod gate;
+pub mod history;
 pub mod internals;
 pub mod lthash;
 pub mod manifest;
+mod marks;
 pub mod measure;
 pub mod nodes;
+mod old_rows;
 pub mod rows;
 mod settings;
 pub mod stored;

@@ -53,6 +53,8 @@ pub mod meta {
     pub const SYNCED: &[u8] = b"synced";
     /// End positions of the joined tables in that record, 8 bytes each.
     pub const POSITIONS: &[u8] = b"positions";
+    /// Up to which write of RocksDB there are rows of history up to a height; see `marks`.
+    pub const MARKS: &[u8] = b"history-marks";
 }
 
 /// First byte of the history keys of its rows.

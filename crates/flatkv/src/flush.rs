@@ -70,6 +70,9 @@ impl Core {
         let mut batch = self.db.batch()?;
         batch.put(Family::Metadata, meta::SYNCED, &synced.to_be_bytes());
         batch.put(Family::Metadata, meta::POSITIONS, &positions_value(&writer.positions));
+        if let Some(head) = self.head() {
+            batch.put(Family::Metadata, meta::MARKS, &self.db.mark_history(head.height, synced));
+        }
         batch.write()?;
         measure::flush(&self.db, wait, &self.metrics)?;
         writer.unflushed.flush_began(synced);

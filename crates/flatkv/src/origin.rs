@@ -9,7 +9,8 @@ use crate::{RowWrite, StateView, shared::Core};
 use alloy_primitives::{Address, U256};
 use hearth_flatkv_storage::{
     codec::RowChange,
-    db::{Family, HistoryCursor},
+    db::Family,
+    history::HistoryCursor,
     rows::{
         account_history, at_height, legacy_history, read_account, read_slot, slot_history, slot_key,
         split_stamp,

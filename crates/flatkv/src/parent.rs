@@ -7,10 +7,7 @@
 
 use crate::{StateView, shared::Core};
 use alloy_primitives::{Address, B256, Bytes, U256};
-use hearth_flatkv_storage::{
-    db::{Family, HistoryCursor},
-    rows::read_changed_accounts,
-};
+use hearth_flatkv_storage::{db::Family, history::HistoryCursor, rows::read_changed_accounts};
 use hearth_primitives::{Account, AccountChange, Height, StateError, StateReader};
 use std::sync::{
     OnceLock,

@@ -11,8 +11,9 @@ mod in_memory;
 use crate::{shared::Core, views::Cell};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use hearth_flatkv_storage::{
-    db::{Family, HistoryCursor},
+    db::Family,
     error::corrupt,
+    history::HistoryCursor,
     rows::{
         account_history, at_height, history_height, history_slot, legacy_history, read_account, read_slot,
         slot_history, slot_history_of, slot_key, split_stamp, storage_history,
