@@ -41,7 +41,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Of a branch that is new, or of which nobody knows what changed.
+    /// Of a branch that is new, or whose changes are not known.
     pub(crate) const ALL: Self = Self { changed: u16::MAX, unstored: u16::MAX };
 
     /// Notes that a child changed.
