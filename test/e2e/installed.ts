@@ -11,14 +11,15 @@ const PROGRAM_MS_MAX = 600_000
 
 /**
  * A development chain whose transaction is traced by JavaScript; prints the version of Node and the
- * result.
+ * result. Beside busy programs the script's process, which has the lowest priority, may wait longer
+ * for a processor than the default timeout.
  */
 const JS_TRACER = `import { createDevNode } from 'hearth'
 const node = await createDevNode()
 const [from, to] = node.accounts.map(({ address }) => address)
 const hash = await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
 const tracer = '{step:function(){},fault:function(){},result:function(ctx){return ctx.type+" "+ctx.gasUsed+" "+typeof WebAssembly}}'
-const traced = node.provider.request({ method: 'debug_traceTransaction', params: [hash, { tracer }] })
+const traced = node.provider.request({ method: 'debug_traceTransaction', params: [hash, { tracer, timeout: '60s' }] })
 console.log(process.versions.node.split('.')[0], await traced.catch((e) => e.message))
 await node.close()
 `

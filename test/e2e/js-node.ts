@@ -52,7 +52,7 @@ export const traceCode = (
     [
       { from: CALLER, to: CALLED, gas: options.gas ?? '0x100000' },
       'latest',
-      { tracer, timeout: options.timeout ?? '10s', stateOverrides: { [CALLED]: { code: options.code ?? SHORT } } },
+      { tracer, timeout: options.timeout ?? '60s', stateOverrides: { [CALLED]: { code: options.code ?? SHORT } } },
     ],
     options.from,
   )

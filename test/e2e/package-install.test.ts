@@ -74,7 +74,7 @@ const SCRIPT = `import { createDevNode } from 'hearth'
 const node = await createDevNode()
 const [from, to] = node.accounts.map(({ address }) => address)
 const hash = await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
-const traced = (tracer) => node.provider.request({ method: 'debug_traceTransaction', params: [hash, { tracer }] })
+const traced = (tracer) => node.provider.request({ method: 'debug_traceTransaction', params: [hash, { tracer, timeout: '60s' }] })
 const { type, gasUsed } = await traced('callTracer')
 const script = await traced('{step:function(){},fault:function(){},result:function(ctx){return ctx.gasUsed}}')
 console.log(type, gasUsed, script)
