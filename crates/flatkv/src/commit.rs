@@ -22,13 +22,15 @@ use hearth_flatkv_storage::{
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead, commit_body},
 };
 use hearth_metrics::DataDb;
-use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
+use hearth_primitives::{Account, AccountChange, Changeset, Height, RootTracker, StateError};
 use hearth_trie::TrieUpdate;
 use std::{collections::BTreeMap, mem::take, ops::RangeInclusive, sync::atomic::Ordering::SeqCst};
 
 /// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes
 /// themselves.
 pub(crate) const BATCH_BYTES_A_CHANGE: usize = 4;
+/// Bytes of most latest rows: height, and an account or a slot.
+const LATEST_ROW_BYTES: usize = 128;
 /// Batches of so many bytes go into RocksDB in two halves at once. Smaller ones are done before
 /// another thread would have begun; larger ones might come to a flush in between.
 const HALVED_BATCH_BYTES: RangeInclusive<usize> = 256 << 10..=16 << 20;
@@ -460,31 +462,12 @@ pub(crate) fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'
     let BlockRows { changes, legacy } = block;
     let pairs = Pairs::of(block);
     let mut encoding = rows.encode();
-    let mut row = Vec::with_capacity(128);
-    for change in changes.accounts.iter().filter(|change| change.old != change.new) {
-        let value = put_stamped(&mut row, height, |row| {
-            change.new.iter().for_each(|account| put_account(row, account));
-        });
-        if has_history() {
-            batch.put(Family::History, &account_history_at(&change.address, height), value);
-        }
-        set_row(batch, Family::Account, change.address.as_slice(), &row);
-    }
+    let mut row = Vec::with_capacity(LATEST_ROW_BYTES);
+    changes.accounts.iter().for_each(|change| put_account_rows(batch, height, change, &mut row));
     encoding.done(DataDb::Account, pairs[DataDb::Account]);
-    for change in &changes.accounts {
-        for slot in &change.storage {
-            let value = put_stamped(&mut row, height, |row| row.extend_from_slice(&trimmed(&slot.new)));
-            if has_history() {
-                let key = slot_history_at(&change.address, &slot.slot, height);
-                batch.put(Family::History, &key, value);
-            }
-            set_row(batch, Family::Storage, &slot_key(&change.address, &slot.slot), &row);
-        }
-    }
+    changes.accounts.iter().for_each(|change| put_slot_rows(batch, height, change, &mut row));
     encoding.done(DataDb::Storage, pairs[DataDb::Storage]);
-    for (hash, code) in &changes.codes {
-        batch.put(Family::Code, hash.as_slice(), code);
-    }
+    put_codes(batch, changes);
     encoding.done(DataDb::Code, pairs[DataDb::Code]);
     for row in legacy {
         let (key, value) = (&row.write.key, row.write.value.as_deref());
@@ -492,6 +475,62 @@ pub(crate) fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'
         set_legacy(batch, key, height, value);
     }
     encoding.done(DataDb::Legacy, pairs[DataDb::Legacy]);
+}
+
+/// As [`put_rows`], of blocks that follow each other: account by account, because RocksDB soon finds
+/// the place of a row that comes right behind the one before it. Of a row that several blocks write
+/// the last one's stands.
+pub(crate) fn put_rows_of_run(batch: &mut Batch<'_>, run: &[(Height, &Changeset)], rows: &mut BatchRows) {
+    let mut encoding = rows.encode();
+    let mut changes: Vec<_> = run
+        .iter()
+        .flat_map(|(height, changes)| changes.accounts.iter().map(|change| (*height, change)))
+        .collect();
+    changes.sort_by_key(|(_, change)| change.address);
+    let pairs = |db| {
+        let of_block = |changes| Pairs::of(BlockRows { changes, legacy: &[] })[db];
+        run.iter().map(|(_, changes)| of_block(*changes)).sum()
+    };
+    let mut row = Vec::with_capacity(LATEST_ROW_BYTES);
+    changes.iter().for_each(|(height, change)| put_account_rows(batch, *height, change, &mut row));
+    encoding.done(DataDb::Account, pairs(DataDb::Account));
+    changes.iter().for_each(|(height, change)| put_slot_rows(batch, *height, change, &mut row));
+    encoding.done(DataDb::Storage, pairs(DataDb::Storage));
+    run.iter().for_each(|(_, changes)| put_codes(batch, changes));
+    encoding.done(DataDb::Code, pairs(DataDb::Code));
+}
+
+/// Puts the rows of an account that changed. `row` is memory for one.
+fn put_account_rows(batch: &mut Batch<'_>, height: Height, change: &AccountChange, row: &mut Vec<u8>) {
+    if change.old == change.new {
+        return;
+    }
+    let value = put_stamped(row, height, |row| {
+        change.new.iter().for_each(|account| put_account(row, account));
+    });
+    if has_history() {
+        batch.put(Family::History, &account_history_at(&change.address, height), value);
+    }
+    set_row(batch, Family::Account, change.address.as_slice(), row);
+}
+
+/// Puts the rows of an account's slots that changed. `row` is memory for one.
+fn put_slot_rows(batch: &mut Batch<'_>, height: Height, change: &AccountChange, row: &mut Vec<u8>) {
+    for slot in &change.storage {
+        let value = put_stamped(row, height, |row| row.extend_from_slice(&trimmed(&slot.new)));
+        if has_history() {
+            let key = slot_history_at(&change.address, &slot.slot, height);
+            batch.put(Family::History, &key, value);
+        }
+        set_row(batch, Family::Storage, &slot_key(&change.address, &slot.slot), row);
+    }
+}
+
+/// Puts new code.
+fn put_codes(batch: &mut Batch<'_>, changes: &Changeset) {
+    for (hash, code) in &changes.codes {
+        batch.put(Family::Code, hash.as_slice(), code);
+    }
 }
 
 /// Makes a latest row in `row` and gives the value in it, which is empty where there is no row from

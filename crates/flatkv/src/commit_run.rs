@@ -8,7 +8,7 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Head,
-    commit::{Block, put_changes_and_index, put_head, put_rows, put_trie},
+    commit::{Block, put_changes_and_index, put_head, put_rows_of_run, put_trie},
     shared::{Core, Writer},
     staging::check_order,
 };
@@ -130,6 +130,8 @@ impl Core {
         let mut batch = self.db.batch()?;
         let indexes = self.metrics.batch_read_old_values.measure(|| self.old_indexes(&mut run))?;
         let count = run.len();
+        let changes: Vec<_> = run.iter().map(|commit| (commit.height, commit.changes)).collect();
+        put_rows_of_run(&mut batch, &changes, &mut rows);
         let mut records = Vec::with_capacity(count);
         for (number, (commit, index)) in (1..).zip(run.into_iter().zip(indexes)) {
             let Commit { height, hash, parent, changes, state_root, positions, .. } = commit;
@@ -137,7 +139,6 @@ impl Core {
             let block_rows = BlockRows { changes, legacy: &[] };
             let oldest = self.oldest_at(height, false);
             let encoded = EncodedChanges::of(changes);
-            put_rows(&mut batch, height, block_rows, &mut rows);
             let block = Block { head: &head, rows: block_rows, index: &index, first: false, oldest };
             put_changes_and_index(&mut batch, &block, &encoded);
             if number == count {
