@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Most bytes beside a key in a record: its length, and start and length of its range.
 const MAX_KEY_HEAD_BYTES: usize = 15;
@@ -29,6 +29,9 @@ const MAX_BUFFERS: usize = 8;
 
 /// Groups that are put with the table locked once.
 const MAX_RUN_GROUPS: usize = 128;
+
+/// Keys of a group up to which those that stand twice in it are found without a map.
+const COMPARED_KEYS_MAX: usize = 8;
 
 /// Keys of a group. Most groups have one key, which is stored without an allocation.
 type Few<T> = SmallVec<[T; 1]>;
@@ -48,6 +51,17 @@ struct Keyed<'a> {
     ids: Few<Id>,
     /// Most bytes that the keys take in a record.
     longest: u64,
+}
+
+/// Measures what comes one after the other.
+struct Clock(Instant);
+
+impl Clock {
+    /// The time since the last call.
+    fn lap(&mut self) -> Duration {
+        let before = std::mem::replace(&mut self.0, Instant::now());
+        self.0 - before
+    }
 }
 
 /// What became of a group.
@@ -117,21 +131,26 @@ impl Table {
     /// them, or fewer where a next segment begins. Like a single put, no call begins two: the bytes
     /// of the one before reach the disk first.
     fn put_some(&self, lane: &Shard, groups: &[Group<'_>], ends: &mut Vec<u64>) -> Result<(), LittError> {
-        let start = Instant::now();
+        // Each group takes its own time; the first one waits for all.
+        let mut clock = Clock(Instant::now());
         let open = self.wait_for_space(lane)?;
-        let keyed: Vec<_> = groups.iter().map(|group| self.keyed(group)).collect();
-        let prepared: Vec<_> = groups.iter().map(|group| prepare(&open, group.value)).collect();
-        let (mut last, before) = (None, ends.len());
+        let ready: Vec<_> = groups
+            .iter()
+            .map(|group| (self.keyed(group), prepare(&open, group.value), clock.lap()))
+            .collect();
+        let mut last = None;
         let mut put = |ends: &mut Vec<u64>| {
             let mut writer = self.writer.lock();
             self.ctx.check_writable()?;
-            for ((group, keyed), prepared) in groups.iter().zip(&keyed).zip(&prepared) {
+            for (group, (keyed, prepared, preparing)) in groups.iter().zip(&ready) {
                 let put = self.put_locked(&mut writer, lane, group, keyed, prepared)?;
+                let putting = clock.lap();
                 if matches!(put, Put::OtherDictionary) {
                     break;
                 }
                 ends.push(writer.lanes[usize::from(lane.shard)].end);
                 if let Put::Appended(to) = put {
+                    self.ctx.metrics.write.record_duration(*preparing + putting);
                     let is_next = !Arc::ptr_eq(&to, &open);
                     last = Some(to);
                     if is_next {
@@ -144,8 +163,6 @@ impl Table {
         let done = put(ends);
         if let Some(open) = &last {
             self.after_put(lane, open);
-            let each = start.elapsed() / (ends.len() - before).max(1) as u32;
-            (before..ends.len()).for_each(|_| self.ctx.metrics.write.record_duration(each));
         }
         done
     }
@@ -285,11 +302,16 @@ impl Table {
     /// or collected counts as missing: writing it again heals it.
     fn all_there(&self, keys: &[KeyRange<'_>], ids: &[Id], value: &[u8]) -> Result<bool, LittError> {
         let mut all = true;
-        let mut seen = (keys.len() > 1).then(HashMap::<&Id, usize, Spread>::default);
+        // Few keys are compared with each other.
+        let mut seen = (keys.len() > COMPARED_KEYS_MAX).then(HashMap::<&Id, usize, Spread>::default);
         let conflict = |key: &[u8]| LittError::Conflict { table: self.ctx.name.clone(), key: key.to_vec() };
         for (at, ((key, range), id)) in keys.iter().zip(ids).enumerate() {
             let bytes = &value[range.start as usize..range.end as usize];
-            if let Some(before) = seen.as_mut().and_then(|seen| seen.insert(id, at)) {
+            let before = match &mut seen {
+                Some(seen) => seen.insert(id, at),
+                None => ids[..at].iter().rposition(|before| before == id),
+            };
+            if let Some(before) = before {
                 // The key stands twice in the group.
                 let range = &keys[before].1;
                 if value[range.start as usize..range.end as usize] != *bytes {
