@@ -1,20 +1,22 @@
 //! Builds a block: its header from attributes, its transactions one by one, and the fields that
 //! execution determines.
 
-use crate::{Chain, ChainError, fees};
+use crate::{BuiltOutput, Chain, ChainError, fees};
 use alloy_consensus::{
-    EMPTY_OMMER_ROOT_HASH, Transaction as _,
+    EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Transaction as _,
     proofs::{calculate_receipt_root, calculate_transaction_root, calculate_withdrawals_root},
 };
-use alloy_eips::eip4895::Withdrawal;
+use alloy_eips::{eip4895::Withdrawal, eip7685::EMPTY_REQUESTS_HASH};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{
-    BlockEnvironment, BlockExecutor, ExecuteError, Fork, SystemAccounts, TxError, TxOutcome, next_difficulty,
-    next_empty_block_output, next_excess_blob_gas,
+    BlockEnvironment, BlockExecutor, EmptyBlock, ExecuteError, Fork, SystemAccounts, TxError, TxOutcome,
+    next_difficulty, next_empty_block, next_excess_blob_gas,
 };
 use hearth_primitives::{
-    Block, BlockOutput, Header, NativeSidecar, NativeTransaction, StateError, StateReader, Transaction,
+    Block, BlockOutput, Changeset, Header, NativeSidecar, NativeTransaction, StateError, StateReader,
+    Transaction,
 };
+use std::borrow::Cow;
 
 /// The attributes of a block that its requester chooses.
 #[derive(Clone, Debug, Default)]
@@ -127,6 +129,49 @@ impl Draft {
     }
 }
 
+/// A block without transactions that is complete but for its state root.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are computed, without an allocation")]
+pub enum EmptyDraft {
+    /// The header that it has but for what execution gives, and what its system calls did.
+    Computed(Header, EmptyBlock),
+    /// One that had to be executed.
+    Executed(Box<Draft>),
+}
+
+impl EmptyDraft {
+    /// What the block changes.
+    pub fn changes(&self) -> Cow<'_, Changeset> {
+        match self {
+            Self::Computed(_, empty) => Cow::Owned(empty.changes()),
+            Self::Executed(draft) => Cow::Borrowed(&draft.output.changes),
+        }
+    }
+
+    /// The whole block.
+    pub fn complete(self, state_root: B256) -> (Block, BuiltOutput) {
+        match self {
+            Self::Computed(header, empty) => {
+                let header = Header {
+                    state_root,
+                    transactions_root: EMPTY_ROOT_HASH,
+                    receipts_root: EMPTY_ROOT_HASH,
+                    requests_hash: Some(EMPTY_REQUESTS_HASH),
+                    withdrawals_root: header.withdrawals_root.map(|_| EMPTY_ROOT_HASH),
+                    ..header
+                };
+                let withdrawals = header.withdrawals_root.map(|_| Vec::new().into());
+                let body = alloy_consensus::BlockBody { withdrawals, ..Default::default() };
+                (Block::new(header, body), BuiltOutput::Empty(empty))
+            }
+            Self::Executed(draft) => {
+                let block = draft.complete(state_root);
+                (block, BuiltOutput::Executed(Box::new(draft.output)))
+            }
+        }
+    }
+}
+
 impl Chain {
     /// The header of the block after `parent`, without what execution gives.
     pub fn header_after(&self, parent: &Header, attributes: &BlockAttributes) -> Header {
@@ -170,7 +215,14 @@ impl Chain {
     /// # Errors
     /// As [`Self::draft`].
     pub fn draft_empty(&self, header: Header, state: &dyn StateReader) -> Result<Draft, ChainError> {
-        self.draft_next_empty(header, state, &mut SystemAccounts::default())
+        Ok(match self.draft_next_empty(header, state, &mut SystemAccounts::default())? {
+            EmptyDraft::Executed(draft) => *draft,
+            EmptyDraft::Computed(header, empty) => {
+                let withdrawals = header.withdrawals_root.map(|_| Vec::new());
+                let (output, tips) = (empty.output(), U256::ZERO);
+                Draft { header, transactions: Vec::new(), withdrawals, output, tips }
+            }
+        })
     }
 
     /// As [`Self::draft_empty`], for a block on those that were drafted with `known` before.
@@ -182,17 +234,17 @@ impl Chain {
         header: Header,
         state: &dyn StateReader,
         known: &mut SystemAccounts,
-    ) -> Result<Draft, ChainError> {
+    ) -> Result<EmptyDraft, ChainError> {
         let env = BlockEnvironment::from_header(&self.spec, &header);
-        if let Some(output) = next_empty_block_output(&self.spec, &env, state, known)? {
-            let withdrawals = header.withdrawals_root.map(|_| Vec::new());
-            return Ok(Draft { header, transactions: Vec::new(), withdrawals, output, tips: U256::ZERO });
+        if let Some(empty) = next_empty_block(&self.spec, &env, state, known)? {
+            return Ok(EmptyDraft::Computed(header, empty));
         }
         let number = header.number;
         let draft = self.draft(header, &[], state, &mut AllOf::new(&[]))?;
-        Ok(draft.map_err(|(hash, error)| {
+        let draft = draft.map_err(|(hash, error)| {
             StateError::Store(format!("block {number}: transaction {hash}: {error}"))
-        })?)
+        })?;
+        Ok(EmptyDraft::Executed(Box::new(draft)))
     }
 
     /// Executes a block on the state of its parent. The inner error is an invalid transaction, with

@@ -5,30 +5,9 @@
 use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
 use hearth_flatkv::{Commit, JoinedTables as _, TrieUpdate};
-use hearth_ledger::{
-    Ledger, RunRows, StoredReceipts,
-    posting_index::{PAGE_HEIGHTS, RunBlock},
-};
-use hearth_primitives::{Block, BlockOutput, Height, TraceCapsule};
+use hearth_ledger::{Ledger, StoredReceipts};
+use hearth_primitives::{Block, BlockOutput, TraceCapsule};
 use std::sync::Arc;
-
-/// Heights of a page of the log and address indexes. The first one of a page divides by it; a run
-/// that has a page as a whole commits it merged.
-pub const INDEX_PAGE_HEIGHTS: Height = PAGE_HEIGHTS;
-
-/// Newest blocks of a run that are kept decoded.
-const KEPT_OF_RUN: usize = 128;
-
-/// A block that was built on the one before it, with its hash and what its execution gave.
-#[derive(Clone, Debug)]
-pub struct Built {
-    /// Its hash.
-    pub hash: B256,
-    /// The block.
-    pub block: Block,
-    /// What its execution gave.
-    pub output: BlockOutput,
-}
 
 /// Rows of the ledger that no commit covers yet. Dropping it truncates them from the tables: a
 /// block must not seem known before its state is committed.
@@ -80,71 +59,6 @@ impl Chain {
         self.ledger.keep_decoded(block, hash, total_difficulty, receipts);
         self.announce(working);
         Ok(hash)
-    }
-
-    /// Same as [`Chain::commit_built`], for consecutive blocks that are stored in one step. None of
-    /// them may destroy an account, and there must be no pending edit of the state. `trie` is the
-    /// trie after the last one.
-    ///
-    /// # Errors
-    /// Those of [`Chain::commit_built`].
-    pub fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
-        let Some(first) = run.first() else { return Ok(()) };
-        let working = &mut *self.working.lock();
-        self.note_head(working);
-        let parent = self.parent_of(&first.block.header, first.hash)?;
-        let rows = AppendedRows::begin(&self.ledger);
-        let mut total_difficulty = parent.total_difficulty;
-        let capsules: Vec<_> =
-            run.iter().map(|built| TraceCapsule::of(&built.output).map(Arc::new)).collect();
-        let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| {
-            total_difficulty += block.header.difficulty;
-            RunRows { block, hash: *hash, total_difficulty, output, capsule: capsule.as_deref() }
-        });
-        let of_run: Vec<_> = of_run.collect();
-        let positions = self.ledger.append_run(&of_run)?;
-        let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| RunBlock {
-            block,
-            hash: *hash,
-            receipts: &output.receipts,
-            capsule: capsule.as_deref(),
-        });
-        let of_run: Vec<_> = of_run.collect();
-        let indexes = self.ledger.index_rows_of_run(&of_run);
-        let commits = run.iter().zip(positions).zip(indexes).map(
-            |((Built { hash, block, output }, positions), index)| Commit {
-                height: block.header.number,
-                hash: *hash,
-                parent: block.header.parent_hash,
-                changes: &output.changes,
-                trie: None,
-                state_root: Some(block.header.state_root),
-                index,
-                positions,
-            },
-        );
-        self.kv.commit_run(commits.collect(), trie)?;
-        rows.keep();
-        let mut total_difficulty = parent.total_difficulty;
-        // Of a long run the first blocks would only push each other out.
-        let kept_from = run.len().saturating_sub(KEPT_OF_RUN);
-        for (number, Built { hash, block, output }) in run.iter().enumerate() {
-            total_difficulty += block.header.difficulty;
-            if number >= kept_from {
-                let receipts =
-                    StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
-                self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
-            }
-        }
-        let committed = run.iter().zip(&capsules);
-        self.watchers.committed_run(
-            committed.map(|(built, capsule)| (built.block.header.number, built.hash, capsule.as_ref())),
-        );
-        if let Some(last) = run.last() {
-            let _ = self.ledger.forget_capsules(last.block.header.number);
-        }
-        self.announce_run(working, run);
-        Ok(())
     }
 
     /// Appends a block's rows to the ledger's tables.

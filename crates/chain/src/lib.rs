@@ -12,6 +12,7 @@ mod build;
 mod capsules;
 mod chain;
 mod commit;
+mod commit_run;
 mod edits;
 mod error;
 mod export;
@@ -35,9 +36,9 @@ pub use branch::{
     BRANCH_BLOCKS_MAX, Branch, Candidate, ExecutedBlock, Finality, FinalityTag, FindExecuted, Mark,
     OverlaidState,
 };
-pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
+pub use build::{AllOf, BlockAttributes, Draft, EmptyDraft, TransactionSource, next_gas_limit};
 pub use chain::{Chain, ChainOptions, genesis_hash};
-pub use commit::{Built, INDEX_PAGE_HEIGHTS};
+pub use commit_run::{Built, BuiltOutput, INDEX_PAGE_HEIGHTS};
 pub use edits::{AccountEdit, EDITS_MAX, Edits, OverlayState, StateAt};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};

@@ -7,15 +7,16 @@ use super::{
     NextBlock,
     producer::{DevChain, Steps, edits_of},
 };
-use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
-use hearth_chain::{Built, ChainError, INDEX_PAGE_HEIGHTS, StateAt};
-use hearth_evm::SystemAccounts;
+use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap, utils::keccak256_uncached};
+use alloy_rlp::Encodable as _;
+use hearth_chain::{Built, BuiltOutput, ChainError, INDEX_PAGE_HEIGHTS, StateAt};
+use hearth_evm::{RING_SLOTS, SystemAccounts, ring_slot};
 use hearth_flatkv::{TrieSession, TrieUpdate};
-use hearth_primitives::{Account, Changeset, Header, Height, RootTracker as _, StateError, StateReader};
-use parking_lot::RwLock;
+use hearth_primitives::{Account, Header, Height, RootTracker as _, StateError, StateReader};
+use parking_lot::Mutex;
 use std::{
     panic::resume_unwind,
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
     thread,
 };
 
@@ -27,6 +28,9 @@ const RUN_BLOCKS_MIN: u64 = 512;
 /// memory, which the caches of the processor hold. Upper nodes of the trie are written once per
 /// commit.
 const RUN_BLOCKS_MAX: u64 = 1024;
+
+/// Blocks from which on the slots that they write are kept by their places, which takes a megabyte.
+const RINGS_FROM_BLOCKS: u64 = 512;
 
 /// Runs that may wait for their commit, while one is committed and one is made.
 const RUNS_WAITING_MAX: usize = 1;
@@ -56,6 +60,16 @@ struct Making<'a> {
     /// The newest block that was made.
     parent: Header,
     parent_hash: B256,
+    /// Memory for the RLP of a header.
+    rlp: Vec<u8>,
+}
+
+/// Both ends of what runs go through.
+struct Runs {
+    made: SyncSender<Run>,
+    /// Memory of committed runs, for the next ones: the allocator would return it to the system,
+    /// because another thread frees it.
+    used: Receiver<Vec<Built>>,
 }
 
 impl DevChain {
@@ -80,22 +94,24 @@ impl DevChain {
             return Ok(None);
         }
         let trie = if kv.has_trie() { Some(kv.trie()?) } else { None };
-        let (reads, parent_hash) = (RunState::new(&state), parent.hash_slow());
+        let (reads, parent_hash) = (RunState::new(&state, count), parent.hash_slow());
         let (system, parent) = (SystemAccounts::default(), parent.clone());
-        let mut making = Making { state: &state, reads, trie, system, parent, parent_hash };
+        let mut making = Making { state: &state, reads, trie, system, parent, parent_hash, rlp: Vec::new() };
         let (sender, receiver) = sync_channel(RUNS_WAITING_MAX);
+        let (used, freed) = channel();
+        let runs = Runs { made: sender, used: freed };
         let (made, committed) = thread::scope(|scope| {
             let commits = thread::Builder::new().name("hearth-dev-commit".into());
-            let commits = commits.spawn_scoped(scope, move || self.commit_runs(&receiver));
+            let commits = commits.spawn_scoped(scope, move || self.commit_runs(&receiver, &used));
             let commits = match commits {
                 Ok(commits) => commits,
                 Err(error) => {
                     return (Err(StateError::failed("thread of the commits", error).into()), Ok(None));
                 }
             };
-            let made = self.make_runs(&mut making, &sender, count, steps, is_first, should_stop);
+            let made = self.make_runs(&mut making, &runs, count, steps, is_first, should_stop);
             // Ends the other thread once everything is committed.
-            drop(sender);
+            drop(runs);
             (made, commits.join().unwrap_or_else(|panic| resume_unwind(panic)))
         });
         let last = committed.map_err(|uncommitted| {
@@ -108,13 +124,20 @@ impl DevChain {
     }
 
     /// Commits runs until no more come; the header of the last block.
-    fn commit_runs(&self, runs: &Receiver<Run>) -> Result<Option<Header>, Box<Uncommitted>> {
+    fn commit_runs(
+        &self,
+        runs: &Receiver<Run>,
+        used: &Sender<Vec<Built>>,
+    ) -> Result<Option<Header>, Box<Uncommitted>> {
         let mut last = None;
-        for Run { blocks, trie, before } in runs {
+        for Run { mut blocks, trie, before } in runs {
             if let Err(failed) = self.chain.commit_run(&blocks, trie) {
                 return Err(Box::new(Uncommitted { failed, before }));
             }
-            last = blocks.into_iter().next_back().map(|built| built.block.header);
+            last = blocks.pop().map(|built| built.block.header);
+            blocks.clear();
+            // Nothing wants it after the last run.
+            let _ = used.send(blocks);
         }
         Ok(last)
     }
@@ -124,7 +147,7 @@ impl DevChain {
     fn make_runs(
         &self,
         making: &mut Making<'_>,
-        runs: &SyncSender<Run>,
+        runs: &Runs,
         count: u64,
         steps: Steps,
         is_first: bool,
@@ -134,7 +157,8 @@ impl DevChain {
         while left > 0 {
             let before = self.next_block();
             let size = run_blocks(making.parent.number, count - left, left);
-            let mut blocks = Vec::with_capacity(size as usize);
+            let mut blocks = runs.used.try_recv().unwrap_or_default();
+            blocks.reserve(size as usize);
             for _ in 0..size {
                 if should_stop() {
                     left = 0;
@@ -154,7 +178,7 @@ impl DevChain {
                 break;
             }
             let trie = making.trie.as_mut().map(TrieSession::take_update).transpose()?;
-            if runs.send(Run { blocks, trie, before }).is_err() {
+            if runs.made.send(Run { blocks, trie, before }).is_err() {
                 break;
             }
         }
@@ -168,17 +192,19 @@ impl DevChain {
         let draft = self.chain.draft_next_empty(header, &making.reads, &mut making.system)?;
         let root = match &mut making.trie {
             Some(trie) => {
-                trie.apply(&draft.output.changes)?;
+                trie.apply(&draft.changes())?;
                 trie.root()?
             }
             None => B256::ZERO,
         };
-        let block = draft.complete(root);
+        let (block, output) = draft.complete(root);
         self.next.lock().made(&block.header);
-        making.reads.apply(&draft.output.changes);
-        let hash = block.header.hash_slow();
+        making.reads.apply(&output);
+        making.rlp.clear();
+        block.header.encode(&mut making.rlp);
+        let hash = keccak256_uncached(&making.rlp);
         (making.parent, making.parent_hash) = (block.header.clone(), hash);
-        Ok(Built { hash, block, output: draft.output })
+        Ok(Built { hash, block, output })
     }
 }
 
@@ -195,7 +221,7 @@ fn run_blocks(parent: Height, made: u64, left: u64) -> u64 {
 /// The state after blocks that are not committed yet, over that of a committed one.
 struct RunState<'a> {
     below: &'a StateAt,
-    seen: RwLock<Seen>,
+    seen: Mutex<Seen>,
 }
 
 /// The rows that were read or changed.
@@ -203,20 +229,55 @@ struct RunState<'a> {
 struct Seen {
     accounts: HashMap<Address, Option<Account>>,
     slots: HashMap<(Address, U256), U256>,
+    /// Slots that empty blocks write, by their places; empty where few blocks are made.
+    rings: Vec<Option<U256>>,
     codes: HashMap<B256, Bytes>,
 }
 
-impl<'a> RunState<'a> {
-    fn new(below: &'a StateAt) -> Self {
-        Self { below, seen: RwLock::default() }
+impl Seen {
+    /// The place for a slot among those of the rings.
+    fn ring(&mut self, address: &Address, slot: &U256) -> Option<&mut Option<U256>> {
+        match self.rings.is_empty() {
+            true => None,
+            false => self.rings.get_mut(ring_slot(address, slot)?),
+        }
     }
 
-    fn apply(&self, changes: &Changeset) {
-        let seen = &mut *self.seen.write();
+    fn slot(&mut self, address: &Address, slot: &U256) -> Option<U256> {
+        match self.ring(address, slot) {
+            Some(place) => *place,
+            None => self.slots.get(&(*address, *slot)).copied(),
+        }
+    }
+
+    fn set_slot(&mut self, address: &Address, slot: &U256, value: U256) {
+        match self.ring(address, slot) {
+            Some(place) => *place = Some(value),
+            None => drop(self.slots.insert((*address, *slot), value)),
+        }
+    }
+}
+
+impl<'a> RunState<'a> {
+    /// The state before the first of so many blocks.
+    fn new(below: &'a StateAt, blocks: u64) -> Self {
+        let rings = if blocks < RINGS_FROM_BLOCKS { Vec::new() } else { vec![None; RING_SLOTS] };
+        Self { below, seen: Mutex::new(Seen { rings, ..Seen::default() }) }
+    }
+
+    fn apply(&self, output: &BuiltOutput) {
+        let seen = &mut *self.seen.lock();
+        let changes = match output {
+            BuiltOutput::Empty(empty) => {
+                empty.written().for_each(|(address, slot)| seen.set_slot(&address, &slot.slot, slot.new));
+                return;
+            }
+            BuiltOutput::Executed(output) => &output.changes,
+        };
         for change in &changes.accounts {
             seen.accounts.insert(change.address, change.new);
             for slot in &change.storage {
-                seen.slots.insert((change.address, slot.slot), slot.new);
+                seen.set_slot(&change.address, &slot.slot, slot.new);
             }
         }
         seen.codes.extend(changes.codes.iter().cloned());
@@ -225,29 +286,29 @@ impl<'a> RunState<'a> {
 
 impl StateReader for RunState<'_> {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
-        if let Some(account) = self.seen.read().accounts.get(address) {
+        if let Some(account) = self.seen.lock().accounts.get(address) {
             return Ok(*account);
         }
         let account = self.below.account(address)?;
-        self.seen.write().accounts.insert(*address, account);
+        self.seen.lock().accounts.insert(*address, account);
         Ok(account)
     }
 
     fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
-        if let Some(value) = self.seen.read().slots.get(&(*address, *slot)) {
-            return Ok(*value);
+        if let Some(value) = self.seen.lock().slot(address, slot) {
+            return Ok(value);
         }
         let value = self.below.storage(address, slot)?;
-        self.seen.write().slots.insert((*address, *slot), value);
+        self.seen.lock().set_slot(address, slot, value);
         Ok(value)
     }
 
     fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
-        if let Some(code) = self.seen.read().codes.get(hash) {
+        if let Some(code) = self.seen.lock().codes.get(hash) {
             return Ok(code.clone());
         }
         let code = self.below.code(hash)?;
-        self.seen.write().codes.insert(*hash, code.clone());
+        self.seen.lock().codes.insert(*hash, code.clone());
         Ok(code)
     }
 

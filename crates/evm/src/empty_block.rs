@@ -16,7 +16,8 @@ use crate::{
 use alloy_eips::{eip2935, eip4788, eip7002, eip7251, eip7685::Requests};
 use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_primitives::{
-    Account, AccountChange, BlockOutput, Changeset, ReadSet, SlotChange, StateError, StateReader,
+    Account, AccountChange, BlockOutput, CapsuleWrite, Changeset, ReadSet, SlotChange, StateError,
+    StateReader, TraceCapsule,
 };
 use std::sync::LazyLock;
 
@@ -56,7 +57,8 @@ pub fn empty_block_output(
     env: &BlockEnvironment,
     state: &dyn StateReader,
 ) -> Result<Option<BlockOutput>, StateError> {
-    next_empty_block_output(spec, env, state, &mut SystemAccounts::default())
+    let block = next_empty_block(spec, env, state, &mut SystemAccounts::default())?;
+    Ok(block.map(|block| block.output()))
 }
 
 /// What empty blocks find alike and leave as it is: the system contracts, and that nothing was
@@ -64,17 +66,138 @@ pub fn empty_block_output(
 #[derive(Clone, Debug, Default)]
 pub struct SystemAccounts(Option<[Account; 4]>);
 
+/// What the system calls of a block without transactions read and wrote: everything that such
+/// blocks differ in beside their headers. It takes no allocation, so that many are soon made.
+#[derive(Clone, Debug)]
+pub struct EmptyBlock {
+    /// The accounts of [`CONTRACTS`], which stay as they are.
+    accounts: [Account; 4],
+    /// EIP-4788: the slots of time and root.
+    beacon: [SlotChange; 2],
+    /// EIP-2935.
+    history: SlotChange,
+}
+
+impl EmptyBlock {
+    /// The slots of a contract that writes, in ascending order; none for another one.
+    fn slots_of(&self, address: Address) -> &[SlotChange] {
+        match address {
+            BEACON_ROOTS_ADDRESS => &self.beacon,
+            HISTORY_ADDRESS => std::slice::from_ref(&self.history),
+            _ => &[],
+        }
+    }
+
+    fn contracts(&self) -> impl Iterator<Item = (Address, Account)> {
+        CONTRACTS.iter().map(|(address, _)| *address).zip(self.accounts)
+    }
+
+    /// Slots that were written, with their contracts.
+    pub fn written(&self) -> impl Iterator<Item = (Address, &SlotChange)> {
+        let beacon = self.beacon.iter().map(|slot| (BEACON_ROOTS_ADDRESS, slot));
+        beacon.chain([(HISTORY_ADDRESS, &self.history)])
+    }
+
+    /// What the block changes.
+    pub fn changes(&self) -> Changeset {
+        let mut accounts = Vec::with_capacity(RINGS);
+        for (address, account) in self.contracts() {
+            let slots = self.slots_of(address);
+            let changed = slots.iter().filter(|slot| slot.old != slot.new).count();
+            if changed > 0 {
+                let mut storage = Vec::with_capacity(changed);
+                storage.extend(slots.iter().filter(|slot| slot.old != slot.new));
+                let (old, new) = (Some(account), Some(account));
+                accounts.push(AccountChange { address, old, new, wiped: false, storage });
+            }
+        }
+        Changeset { accounts, codes: Vec::new() }
+    }
+
+    /// Its output, equal to that of a capturing [`crate::BlockExecutor`].
+    pub fn output(&self) -> BlockOutput {
+        let mut reads = ReadSet {
+            captured: true,
+            accounts: Vec::with_capacity(CONTRACTS.len()),
+            slots: Vec::with_capacity(SLOTS_READ),
+            codes: Vec::with_capacity(CONTRACTS.len()),
+            ..ReadSet::default()
+        };
+        for (address, account) in self.contracts() {
+            reads.accounts.push((address, Some(account)));
+            reads.codes.push(account.code_hash);
+            match self.slots_of(address) {
+                [] => reads.slots.extend(queue_slots().map(|slot| (address, slot, U256::ZERO))),
+                slots => reads.slots.extend(slots.iter().map(|slot| (address, slot.slot, slot.old))),
+            }
+        }
+        let changes = self.changes();
+        BlockOutput {
+            requests: Some(Requests::default()),
+            writes: vec![changes.clone(), Changeset::default()],
+            changes,
+            reads,
+            ..BlockOutput::default()
+        }
+    }
+
+    /// Makes `capsule` that of the block, as [`TraceCapsule::of`] its output, in memory that a
+    /// capsule of another empty block has.
+    pub fn put_capsule(&self, capsule: &mut TraceCapsule) {
+        let TraceCapsule { accounts, block_hashes, writes, logs, index } = capsule;
+        block_hashes.clear();
+        logs.clear();
+        *index = Default::default();
+        accounts.resize_with(CONTRACTS.len(), Default::default);
+        writes.resize_with(2, Default::default);
+        writes.iter_mut().for_each(Vec::clear);
+        for ((at, (address, account)), kept) in (0..).zip(self.contracts()).zip(accounts) {
+            (kept.address, kept.start, kept.whole_storage) = (address, Some(account), false);
+            kept.slots.clear();
+            let slots = self.slots_of(address);
+            match slots {
+                [] => kept.slots.extend(queue_slots().map(|slot| (slot, U256::ZERO))),
+                slots => kept.slots.extend(slots.iter().map(|slot| (slot.slot, slot.old))),
+            }
+            let written = || slots.iter().filter(|slot| slot.old != slot.new);
+            if written().next().is_some() {
+                let slots = written().map(|slot| (slot.slot, slot.new)).collect();
+                writes[0].push(CapsuleWrite { account: at, new: Some(account), wiped: false, slots });
+            }
+        }
+    }
+}
+
+/// The slots of a queue of requests.
+fn queue_slots() -> impl Iterator<Item = U256> {
+    (0..QUEUE_SLOTS).map(U256::from)
+}
+
+/// Slots that empty blocks write, of both contracts.
+pub const RING_SLOTS: usize = (2 * BEACON_ROOTS_LENGTH + HISTORY_LENGTH) as usize;
+
+/// The place among [`RING_SLOTS`] of a slot that empty blocks write; `None` of any other.
+pub fn ring_slot(address: &Address, slot: &U256) -> Option<usize> {
+    let (first, length) = match *address {
+        BEACON_ROOTS_ADDRESS => (0, 2 * BEACON_ROOTS_LENGTH),
+        HISTORY_ADDRESS => (2 * BEACON_ROOTS_LENGTH, HISTORY_LENGTH),
+        _ => return None,
+    };
+    let slot = u64::try_from(*slot).ok().filter(|slot| *slot < length)?;
+    usize::try_from(first + slot).ok()
+}
+
 /// As [`empty_block_output`], for a block on those of which `known` was passed before; all of them
 /// since were computed by this function.
 ///
 /// # Errors
 /// A failed read of the state.
-pub fn next_empty_block_output(
+pub fn next_empty_block(
     spec: &ChainSpec,
     env: &BlockEnvironment,
     state: &dyn StateReader,
     known: &mut SystemAccounts,
-) -> Result<Option<BlockOutput>, StateError> {
+) -> Result<Option<EmptyBlock>, StateError> {
     let known_accounts = known.0.take();
     let (Fork::Prague | Fork::Osaka, Some(beacon_root)) = (env.fork, env.parent_beacon_root) else {
         return Ok(None);
@@ -86,100 +209,83 @@ pub fn next_empty_block_output(
     {
         return Ok(None);
     }
-    let reads = ReadSet {
-        captured: true,
-        accounts: Vec::with_capacity(CONTRACTS.len()),
-        slots: Vec::with_capacity(SLOTS_READ),
-        codes: Vec::with_capacity(CONTRACTS.len()),
-        ..ReadSet::default()
+    let accounts = match known_accounts {
+        Some(accounts) => accounts,
+        None => match canonical_accounts(state)? {
+            Some(accounts) => accounts,
+            None => return Ok(None),
+        },
     };
-    let mut run = Run { state, reads, accounts: Vec::with_capacity(RINGS) };
+    let change = |address, slot: u64, new| {
+        let slot = U256::from(slot);
+        Ok::<_, StateError>(SlotChange { slot, old: state.storage(&address, &slot)?, new })
+    };
+    let (time, block) = (env.timestamp % BEACON_ROOTS_LENGTH, (env.number - 1) % HISTORY_LENGTH);
+    let beacon = [
+        change(BEACON_ROOTS_ADDRESS, time, U256::from(env.timestamp))?,
+        change(BEACON_ROOTS_ADDRESS, time + BEACON_ROOTS_LENGTH, beacon_root.into())?,
+    ];
+    let history = change(HISTORY_ADDRESS, block, env.parent_hash.into())?;
+    known.0 = Some(accounts);
+    Ok(Some(EmptyBlock { accounts, beacon, history }))
+}
+
+/// The system contracts; `None` if one of them is not the canonical one, or has a request.
+fn canonical_accounts(state: &dyn StateReader) -> Result<Option<[Account; 4]>, StateError> {
     let mut accounts = [Account::default(); 4];
-    for (at, (address, canonical)) in CONTRACTS.iter().enumerate() {
-        let account = match &known_accounts {
-            Some(known) => Some(known[at]),
-            None => state.account(address)?.filter(|account| account.code_hash == *canonical),
-        };
+    for (place, (address, canonical)) in accounts.iter_mut().zip(&*CONTRACTS) {
+        let account = state.account(address)?.filter(|account| account.code_hash == *canonical);
         let Some(account) = account else { return Ok(None) };
-        accounts[at] = account;
-        run.reads.accounts.push((*address, Some(account)));
-        run.reads.codes.push(account.code_hash);
-        match *address {
-            BEACON_ROOTS_ADDRESS => {
-                let at = env.timestamp % BEACON_ROOTS_LENGTH;
-                let time = (at, U256::from(env.timestamp));
-                let root = (at + BEACON_ROOTS_LENGTH, beacon_root.into());
-                run.write(BEACON_ROOTS_ADDRESS, account, [time, root])?;
-            }
-            HISTORY_ADDRESS => {
-                let at = (env.number - 1) % HISTORY_LENGTH;
-                run.write(HISTORY_ADDRESS, account, [(at, env.parent_hash.into())])?;
-            }
-            queue if known_accounts.is_some() => {
-                let slots = (0..QUEUE_SLOTS).map(|slot| (queue, U256::from(slot), U256::ZERO));
-                run.reads.slots.extend(slots);
-            }
-            queue => {
-                if !run.is_idle(queue)? {
+        *place = account;
+        if ![BEACON_ROOTS_ADDRESS, HISTORY_ADDRESS].contains(address) {
+            for slot in queue_slots() {
+                if !state.storage(address, &slot)?.is_zero() {
                     return Ok(None);
                 }
             }
         }
     }
-    known.0 = Some(accounts);
-    let Run { reads, accounts, .. } = run;
-    let changes = Changeset { accounts, codes: Vec::new() };
-    Ok(Some(BlockOutput {
-        requests: Some(Requests::default()),
-        writes: vec![changes.clone(), Changeset::default()],
-        changes,
-        reads,
-        ..BlockOutput::default()
-    }))
+    Ok(Some(accounts))
 }
 
-/// What a block read and wrote so far.
-struct Run<'a> {
-    state: &'a dyn StateReader,
-    reads: ReadSet,
-    accounts: Vec<AccountChange>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Run<'_> {
-    /// Writes slots of a contract, which are given in ascending order.
-    fn write<const N: usize>(
-        &mut self,
-        address: Address,
-        account: Account,
-        slots: [(u64, U256); N],
-    ) -> Result<(), StateError> {
-        let mut storage = Vec::with_capacity(N);
-        for (slot, new) in slots {
-            let slot = U256::from(slot);
-            let old = self.read(address, slot)?;
-            if old != new {
-                storage.push(SlotChange { slot, old, new });
-            }
+    #[test]
+    fn the_capsule_is_that_of_the_output() {
+        let account = |nonce| Account { nonce, code_hash: B256::repeat_byte(7), ..Account::default() };
+        let slot = |slot, old, new| SlotChange {
+            slot: U256::from(slot),
+            old: U256::from(old),
+            new: U256::from(new),
+        };
+        let mut capsule = TraceCapsule::default();
+        for (old, new) in [(0, 0), (0, 5), (5, 6), (6, 6), (7, 0)] {
+            let block = EmptyBlock {
+                accounts: [account(1), account(2), account(3), account(4)],
+                beacon: [slot(3, old, 9), slot(3 + BEACON_ROOTS_LENGTH, old, new)],
+                history: slot(8, new, old),
+            };
+            block.put_capsule(&mut capsule);
+            assert_eq!(Some(&capsule), TraceCapsule::of(&block.output()).as_ref(), "{old} {new}");
         }
-        if !storage.is_empty() {
-            let (old, new) = (Some(account), Some(account));
-            self.accounts.push(AccountChange { address, old, new, wiped: false, storage });
-        }
-        Ok(())
     }
 
-    /// Whether a request contract holds nothing.
-    fn is_idle(&mut self, address: Address) -> Result<bool, StateError> {
-        let mut is_idle = true;
-        for slot in 0..QUEUE_SLOTS {
-            is_idle &= self.read(address, U256::from(slot))?.is_zero();
+    #[test]
+    fn slots_of_both_rings_have_places_of_their_own() {
+        let rings = [(BEACON_ROOTS_ADDRESS, 2 * BEACON_ROOTS_LENGTH), (HISTORY_ADDRESS, HISTORY_LENGTH)];
+        let mut places: Vec<_> = rings
+            .iter()
+            .flat_map(|(address, length)| (0..*length).map(move |slot| ring_slot(address, &U256::from(slot))))
+            .collect();
+        assert!(places.iter().all(Option::is_some));
+        places.dedup();
+        assert_eq!((places.len(), places.last()), (RING_SLOTS, Some(&Some(RING_SLOTS - 1))));
+        for (address, length) in rings {
+            assert_eq!(ring_slot(&address, &U256::from(length)), None);
+            assert_eq!(ring_slot(&address, &(U256::from(1) << 64)), None);
         }
-        Ok(is_idle)
-    }
-
-    fn read(&mut self, address: Address, slot: U256) -> Result<U256, StateError> {
-        let value = self.state.storage(&address, &slot)?;
-        self.reads.slots.push((address, slot, value));
-        Ok(value)
+        assert_eq!(ring_slot(&WITHDRAWAL_REQUESTS_ADDRESS, &U256::ZERO), None);
     }
 }

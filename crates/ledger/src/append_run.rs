@@ -3,28 +3,69 @@
 
 use crate::ledger::TOTAL_DIFFICULTY_BYTES;
 use crate::{Ledger, LedgerError, MAX_CAPSULE_BYTES, capsules, receipts};
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{Address, B256, U256};
 use alloy_rlp::Encodable;
 use hearth_littable::{Group, LittError, Table};
-use hearth_primitives::{Block, BlockOutput, Height, TraceCapsule};
+use hearth_primitives::{Block, BlockOutput, Height, Receipt, TraceCapsule};
 use std::ops::Range;
 
 /// Bytes of a primary key: number and hash.
 const KEY_BYTES: usize = size_of::<Height>() + size_of::<B256>();
 
-/// What the ledger stores of a block that is committed together with others.
+/// A block that is committed together with others.
 #[derive(Clone, Copy, Debug)]
-pub struct RunRows<'a> {
+pub struct RunBlock<'a> {
     /// The block.
     pub block: &'a Block,
     /// Its hash.
     pub hash: B256,
     /// Sum of the difficulties from genesis up to it.
     pub total_difficulty: U256,
-    /// What its execution gave.
-    pub output: &'a BlockOutput,
+    /// What its execution gave; `None` of a block without transactions, which has no receipts and
+    /// no sidecar.
+    pub output: Option<&'a BlockOutput>,
     /// Its trace capsule.
-    pub capsule: Option<&'a TraceCapsule>,
+    pub capsule: RunCapsule<'a>,
+}
+
+/// The trace capsule of a block that is committed together with others.
+#[derive(Clone, Copy, Debug)]
+pub enum RunCapsule<'a> {
+    /// There is none.
+    None,
+    /// This one.
+    Whole(&'a TraceCapsule),
+    /// That of a block without transactions, as [`put_capsule_row`] encodes it: by its accounts no
+    /// block is found that has no transactions.
+    RowOfEmpty(&'a [u8]),
+}
+
+impl RunBlock<'_> {
+    pub(crate) fn height(&self) -> Height {
+        self.block.header.number
+    }
+
+    /// The receipts of its transactions.
+    pub(crate) fn receipts(&self) -> &[Receipt] {
+        self.output.map_or(&[], |output| &output.receipts)
+    }
+
+    fn senders(&self) -> &[Address] {
+        self.output.map_or(&[], |output| &output.senders)
+    }
+
+    /// Its capsule, if the block may be found by the accounts in it.
+    pub(crate) fn capsule(&self) -> Option<&TraceCapsule> {
+        match self.capsule {
+            RunCapsule::Whole(capsule) => Some(capsule),
+            RunCapsule::None | RunCapsule::RowOfEmpty(_) => None,
+        }
+    }
+}
+
+/// Appends the row of a trace capsule.
+pub fn put_capsule_row(out: &mut Vec<u8>, capsule: &TraceCapsule) {
+    capsules::encode_to(out, capsule);
 }
 
 /// Rows of one table.
@@ -41,7 +82,7 @@ impl Rows {
     }
 
     /// Adds a block's row, whose bytes `put` appends; none if they are more than `most`.
-    fn add(&mut self, of: &RunRows<'_>, most: usize, put: impl FnOnce(&mut Vec<u8>)) {
+    fn add(&mut self, of: &RunBlock<'_>, most: usize, put: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
         put(&mut self.bytes);
         if self.bytes.len() - start > most {
@@ -99,23 +140,26 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError::Table`]: a conflict where a block is there with other receipts.
-    pub fn append_run(&self, run: &[RunRows<'_>]) -> Result<Vec<Vec<u64>>, LedgerError> {
+    pub fn append_run(&self, run: &[RunBlock<'_>]) -> Result<Vec<Vec<u64>>, LedgerError> {
         let rows = || Rows::with_capacity(run.len());
         let (mut blocks, mut of_receipts, mut of_capsules) = (rows(), rows(), rows());
         for of in run {
-            let (block, output) = (of.block, of.output);
+            let block = of.block;
             blocks.add(of, usize::MAX, |out| {
                 out.extend_from_slice(&of.total_difficulty.to_be_bytes::<TOTAL_DIFFICULTY_BYTES>());
                 block.encode(out);
             });
             of_receipts.add(of, usize::MAX, |out| {
-                receipts::encode_to(out, &output.receipts, &output.senders);
+                receipts::encode_to(out, of.receipts(), of.senders());
             });
             match of.capsule {
-                Some(capsule) => {
-                    of_capsules.add(of, MAX_CAPSULE_BYTES, |out| capsules::encode_to(out, capsule));
+                RunCapsule::Whole(capsule) => {
+                    of_capsules.add(of, MAX_CAPSULE_BYTES, |out| put_capsule_row(out, capsule));
                 }
-                None => of_capsules.places.push(None),
+                RunCapsule::RowOfEmpty(row) => {
+                    of_capsules.add(of, MAX_CAPSULE_BYTES, |out| out.extend_from_slice(row));
+                }
+                RunCapsule::None => of_capsules.places.push(None),
             }
         }
         let tables = self.tables();
@@ -129,7 +173,9 @@ impl Ledger {
         for ((of, block), (receipts, capsule)) in
             run.iter().zip(blocks).zip(of_receipts.into_iter().zip(of_capsules))
         {
-            self.append_sidecar(of.block.header.number, of.hash, of.output)?;
+            if let Some(output) = of.output {
+                self.append_sidecar(of.height(), of.hash, output)?;
+            }
             let natives = tables.natives.as_ref().map(|table| table.position()).transpose()?;
             positions.push([block, receipts, capsule].into_iter().chain(natives).collect());
         }

@@ -5,7 +5,7 @@ use alloy_eips::{eip2935, eip4788, eip7002, eip7251};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, ChainSpec, GenesisAccount, HISTORY_ADDRESS, SystemAccounts,
-    WITHDRAWAL_REQUESTS_ADDRESS, empty_block_output, next_empty_block_output,
+    WITHDRAWAL_REQUESTS_ADDRESS, empty_block_output, next_empty_block,
 };
 use hearth_primitives::{BlockHashes, BlockOutput, Header, Height, StateError};
 use std::collections::BTreeMap;
@@ -79,8 +79,12 @@ fn computed_and_executed_blocks_are_equal() {
             let output = computed(&spec, &header, &state).expect("the contracts are canonical");
             assert_eq!(facts(output.clone()), facts(executed(&spec, &header, &state)), "{network} {number}");
             let env = BlockEnvironment::from_header(&spec, &header);
-            let next = next_empty_block_output(&spec, &env, &state, &mut known).unwrap().unwrap();
-            assert_eq!(format!("{next:?}"), format!("{output:?}"), "{network} {number}, on others");
+            let next = next_empty_block(&spec, &env, &state, &mut known).unwrap().unwrap();
+            assert_eq!(
+                format!("{:?}", next.output()),
+                format!("{output:?}"),
+                "{network} {number}, on others"
+            );
             state.apply_checked(&output.changes).unwrap();
         }
     }

@@ -50,7 +50,6 @@ pub use bits::PAGE_HEIGHTS;
 pub use id::IndexQuery;
 pub use merge::MERGE_LAG;
 pub use retain::{IndexProgress, RebuiltIndex};
-pub use run::RunBlock;
 pub use search::Candidates;
 pub use search_back::CandidatesBack;
 pub use verify::{IndexFinding, IndexProblem, IndexReport};

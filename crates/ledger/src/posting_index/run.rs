@@ -6,31 +6,11 @@ use super::bits::{Bits, PAGE_HEIGHTS, page_of, start_of};
 use super::id::{BlockIds, IndexId, MAX_BLOCK_IDS};
 use super::kind::{IndexKind, committed_account_ids, committed_accounts};
 use super::merge::Merger;
-use crate::Ledger;
 use crate::ledger::place_rows;
+use crate::{Ledger, RunBlock};
 use alloy_primitives::{Address, B256};
 use hearth_flatkv::IndexWrite;
-use hearth_primitives::{Block, Height, Receipt, TraceCapsule};
 use std::{collections::BTreeMap, mem::take};
-
-/// A block that is committed together with others.
-#[derive(Clone, Copy, Debug)]
-pub struct RunBlock<'a> {
-    /// The block.
-    pub block: &'a Block,
-    /// Its hash.
-    pub hash: B256,
-    /// The receipts of its transactions.
-    pub receipts: &'a [Receipt],
-    /// Its trace capsule.
-    pub capsule: Option<&'a TraceCapsule>,
-}
-
-impl RunBlock<'_> {
-    fn height(&self) -> Height {
-        self.block.header.number
-    }
-}
 
 impl Ledger {
     /// As [`Ledger::index_rows`], for blocks that follow each other and are committed in one step:
@@ -85,8 +65,8 @@ impl IndexKind {
     /// The row of one block; `None` where it is not known what to find it by.
     fn row_of(self, block: &RunBlock<'_>) -> Option<IndexWrite> {
         let ids = match self {
-            Self::Logs => BlockIds::of_receipts(block.receipts),
-            Self::Accounts => committed_account_ids(block.block, block.capsule)?,
+            Self::Logs => BlockIds::of_receipts(block.receipts()),
+            Self::Accounts => committed_account_ids(block.block, block.capsule())?,
         };
         Some(self.block_row(block.height(), block.hash, &ids))
     }
@@ -98,7 +78,7 @@ impl IndexKind {
         let mut postings = BTreeMap::<IndexId, Bits>::new();
         if self == Self::Logs {
             for block in page {
-                let ids = BlockIds::of_receipts(block.receipts).ids;
+                let ids = BlockIds::of_receipts(block.receipts()).ids;
                 ids.into_iter().for_each(|id| postings.entry(id).or_default().set(offset(block)));
             }
             return Some(postings);
@@ -106,7 +86,7 @@ impl IndexKind {
         // The same few accounts in most blocks, each of which is hashed once.
         let mut accounts = BTreeMap::<Address, Bits>::new();
         for block in page {
-            for account in committed_accounts(block.block, block.capsule)? {
+            for account in committed_accounts(block.block, block.capsule())? {
                 accounts.entry(account).or_default().set(offset(block));
             }
             if accounts.len() > MAX_BLOCK_IDS {

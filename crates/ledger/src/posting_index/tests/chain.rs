@@ -1,11 +1,13 @@
 //! A chain of blocks that are stored and committed without being executed.
 
-use crate::{Ledger, LedgerOptions, LedgerSettings, posting_index::RunBlock};
+use crate::{Ledger, LedgerOptions, LedgerSettings, RunBlock, RunCapsule};
 use alloy_consensus::{Eip658Value, Receipt as Inner, SignableTransaction, TxLegacy, TxType};
 use alloy_primitives::{Address, B256, Log, Signature, U256};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, IndexWrite, Options};
 use hearth_metrics::Registry;
-use hearth_primitives::{Block, CapsuleAccount, Changeset, Header, Height, Receipt, TraceCapsule};
+use hearth_primitives::{
+    Block, BlockOutput, CapsuleAccount, Changeset, Header, Height, Receipt, TraceCapsule,
+};
 use std::num::NonZeroU64;
 use std::{path::Path, sync::Arc};
 use tempfile::TempDir;
@@ -78,15 +80,16 @@ fn receipts(logs: &[Log]) -> Vec<Receipt> {
 struct Appended {
     block: Block,
     hash: B256,
-    receipts: Vec<Receipt>,
+    output: BlockOutput,
     capsule: Option<TraceCapsule>,
     positions: Vec<u64>,
 }
 
 impl Appended {
     fn of_run(&self) -> RunBlock<'_> {
-        let Self { block, hash, receipts, capsule, .. } = self;
-        RunBlock { block, hash: *hash, receipts, capsule: capsule.as_ref() }
+        let Self { block, hash, output, capsule, .. } = self;
+        let capsule = capsule.as_ref().map_or(RunCapsule::None, RunCapsule::Whole);
+        RunBlock { block, hash: *hash, total_difficulty: U256::ZERO, output: Some(output), capsule }
     }
 
     fn commit<'a>(&self, index: Vec<IndexWrite>, changes: &'a Changeset) -> Commit<'a> {
@@ -157,15 +160,16 @@ impl Chain {
             self.ledger.append_capsule(block.header.number, hash, capsule).unwrap();
         }
         self.blocks.push(Entry { hash, logs, accounts, capsule: with_capsule });
-        Appended { block, hash, receipts, capsule, positions: self.ledger.positions() }
+        let output = BlockOutput { receipts, ..BlockOutput::default() };
+        Appended { block, hash, output, capsule, positions: self.ledger.positions() }
     }
 
     /// Adds a block. One from before the indexes has no rows of theirs; one without a capsule has
     /// none in the table either.
     pub fn add(&mut self, logs: Vec<Log>, accounts: Vec<Address>, from_before: bool, with_capsule: bool) {
         let appended = self.append(logs, accounts, with_capsule);
-        let Appended { block, hash, receipts, capsule, .. } = &appended;
-        let mut index = self.ledger.index_rows(block, *hash, receipts, capsule.as_ref());
+        let Appended { block, hash, output, capsule, .. } = &appended;
+        let mut index = self.ledger.index_rows(block, *hash, &output.receipts, capsule.as_ref());
         index.retain(|row| !from_before || !row.key[0].eq_ignore_ascii_case(&b'p'));
         let nothing = Changeset::default();
         let commit = appended.commit(index, &nothing);

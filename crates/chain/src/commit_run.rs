@@ -1,0 +1,155 @@
+//! Commits blocks that follow each other in one step, as a development chain makes empty ones.
+
+use crate::{Chain, ChainError, commit::AppendedRows};
+use alloy_primitives::B256;
+use hearth_evm::EmptyBlock;
+use hearth_flatkv::{Commit, TrieUpdate};
+use hearth_ledger::{RunBlock, RunCapsule, StoredReceipts, posting_index::PAGE_HEIGHTS, put_capsule_row};
+use hearth_primitives::{Block, BlockOutput, Changeset, Height, TraceCapsule};
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+/// Heights of a page of the log and address indexes. The first one of a page divides by it; a run
+/// that has a page as a whole commits it merged.
+pub const INDEX_PAGE_HEIGHTS: Height = PAGE_HEIGHTS;
+
+/// Newest blocks of a run that are kept decoded, and whose capsules watchers get: of a long run the
+/// first blocks would only push each other out.
+const KEPT_OF_RUN: usize = 128;
+
+/// A block that was built on the one before it, with its hash and what its execution gave.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// Its hash.
+    pub hash: B256,
+    /// The block.
+    pub block: Block,
+    /// What its execution gave.
+    pub output: BuiltOutput,
+}
+
+/// What the execution of a block gave.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are empty, without an allocation")]
+pub enum BuiltOutput {
+    /// A block without transactions whose output was computed.
+    Empty(EmptyBlock),
+    /// Any other one.
+    Executed(Box<BlockOutput>),
+}
+
+impl BuiltOutput {
+    /// What the block changes.
+    pub fn changes(&self) -> Cow<'_, Changeset> {
+        match self {
+            Self::Empty(empty) => Cow::Owned(empty.changes()),
+            Self::Executed(output) => Cow::Borrowed(&output.changes),
+        }
+    }
+
+    fn executed(&self) -> Option<&BlockOutput> {
+        match self {
+            Self::Empty(_) => None,
+            Self::Executed(output) => Some(output),
+        }
+    }
+}
+
+/// The trace capsules of a run.
+struct RunCapsules {
+    /// Rows of blocks whose output was computed, one behind the other.
+    rows: Vec<u8>,
+    of_blocks: Vec<Capsule>,
+}
+
+/// The place of a capsule among the rows if the block's output was computed, and the capsule itself
+/// if it was not or if watchers get it.
+type Capsule = (Option<Range<usize>>, Option<Arc<TraceCapsule>>);
+
+impl RunCapsules {
+    fn of(run: &[Built]) -> Self {
+        let (mut rows, mut capsule) = (Vec::new(), TraceCapsule::default());
+        let of_blocks = (0..).zip(run).map(|(number, built)| match &built.output {
+            BuiltOutput::Executed(output) => (None, TraceCapsule::of(output).map(Arc::new)),
+            BuiltOutput::Empty(empty) => {
+                let start = rows.len();
+                empty.put_capsule(&mut capsule);
+                put_capsule_row(&mut rows, &capsule);
+                (Some(start..rows.len()), is_kept(run, number).then(|| Arc::new(capsule.clone())))
+            }
+        });
+        let of_blocks = of_blocks.collect();
+        Self { rows, of_blocks }
+    }
+
+    fn get(&self, number: usize) -> RunCapsule<'_> {
+        match &self.of_blocks[number] {
+            (Some(row), _) => RunCapsule::RowOfEmpty(&self.rows[row.clone()]),
+            (None, Some(capsule)) => RunCapsule::Whole(capsule),
+            (None, None) => RunCapsule::None,
+        }
+    }
+}
+
+/// Whether a block of a run, by its place, is one of the newest.
+fn is_kept(run: &[Built], number: usize) -> bool {
+    number >= run.len().saturating_sub(KEPT_OF_RUN)
+}
+
+impl Chain {
+    /// Same as [`Chain::commit_built`], for consecutive blocks that are stored in one step. None of
+    /// them may destroy an account, and there must be no pending edit of the state. `trie` is the
+    /// trie after the last one.
+    ///
+    /// # Errors
+    /// Those of [`Chain::commit_built`].
+    pub fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
+        let Some(first) = run.first() else { return Ok(()) };
+        let working = &mut *self.working.lock();
+        self.note_head(working);
+        let parent = self.parent_of(&first.block.header, first.hash)?;
+        let rows = AppendedRows::begin(&self.ledger);
+        let capsules = RunCapsules::of(run);
+        let mut total_difficulty = parent.total_difficulty;
+        let of_run = (0..).zip(run).map(|(number, Built { hash, block, output })| {
+            total_difficulty += block.header.difficulty;
+            let (output, capsule) = (output.executed(), capsules.get(number));
+            RunBlock { block, hash: *hash, total_difficulty, output, capsule }
+        });
+        let of_run: Vec<_> = of_run.collect();
+        let positions = self.ledger.append_run(&of_run)?;
+        let indexes = self.ledger.index_rows_of_run(&of_run);
+        let changes: Vec<_> = run.iter().map(|built| built.output.changes()).collect();
+        let commits = run.iter().zip(&changes).zip(positions.into_iter().zip(indexes)).map(
+            |((Built { hash, block, .. }, changes), (positions, index))| Commit {
+                height: block.header.number,
+                hash: *hash,
+                parent: block.header.parent_hash,
+                changes,
+                trie: None,
+                state_root: Some(block.header.state_root),
+                index,
+                positions,
+            },
+        );
+        self.kv.commit_run(commits.collect(), trie)?;
+        rows.keep();
+        for (number, RunBlock { block, hash, total_difficulty, output, .. }) in of_run.iter().enumerate() {
+            if is_kept(run, number) {
+                let receipts = output.map(|output| StoredReceipts {
+                    receipts: output.receipts.clone(),
+                    senders: output.senders.clone(),
+                });
+                self.ledger.keep_decoded(block, *hash, *total_difficulty, receipts.unwrap_or_default());
+            }
+        }
+        let committed = run.iter().zip(&capsules.of_blocks);
+        self.watchers.committed_run(
+            committed.map(|(built, (_, capsule))| (built.block.header.number, built.hash, capsule.as_ref())),
+        );
+        if let Some(last) = run.last() {
+            let _ = self.ledger.forget_capsules(last.block.header.number);
+        }
+        self.announce_run(working, run);
+        Ok(())
+    }
+}
