@@ -20,10 +20,10 @@ const CURSOR_AGE: Duration = Duration::from_secs(1);
 /// so it is created again after a while.
 pub struct HistoryCursor<'a> {
     db: &'a Db,
-    open: Mutex<Option<Open<'a>>>,
+    open: Mutex<Option<OpenCursor<'a>>>,
 }
 
-struct Open<'a> {
+struct OpenCursor<'a> {
     rows: OldRows<'a>,
     since: Instant,
     /// The highest height that it has all rows for.
@@ -47,13 +47,14 @@ impl<'a> HistoryCursor<'a> {
     ) -> Result<Option<T>, StateError> {
         let height = history_height(key)?;
         let mut open = self.open.lock();
-        let is_usable = |open: &Open<'_>| open.since.elapsed() <= CURSOR_AGE && open.covers(height, self.db);
+        let is_usable =
+            |open: &OpenCursor<'_>| open.since.elapsed() <= CURSOR_AGE && open.covers(height, self.db);
         if open.as_ref().is_some_and(|open| !is_usable(open)) {
             *open = None;
         }
         let open = match &mut *open {
             Some(open) => open,
-            None => open.insert(Open::new(self.db, height)?),
+            None => open.insert(OpenCursor::new(self.db, height)?),
         };
         open.height = open.height.max(height);
         count_call();
@@ -61,7 +62,7 @@ impl<'a> HistoryCursor<'a> {
     }
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenCursor<'a> {
     fn new(db: &'a Db, height: Height) -> Result<Self, StateError> {
         // A batch on its way takes marks away: first the gate, then the mark.
         let family = db.readable(Family::History)?;
