@@ -477,9 +477,9 @@ pub(crate) fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'
     encoding.done(DataDb::Legacy, pairs[DataDb::Legacy]);
 }
 
-/// As [`put_rows`], of blocks that follow each other: account by account, because RocksDB soon finds
-/// the place of a row that comes right behind the one before it. Of a row that several blocks write
-/// the last one's stands.
+/// As [`put_rows`], of blocks that follow each other: account by account, because RocksDB soon
+/// finds the place of a row that comes right behind the one before it. Of a row that several blocks
+/// write the last one's stands.
 pub(crate) fn put_rows_of_run(batch: &mut Batch<'_>, run: &[(Height, &Changeset)], rows: &mut BatchRows) {
     let mut encoding = rows.encode();
     let mut changes: Vec<_> = run
