@@ -6,10 +6,12 @@ pub mod json;
 mod ops;
 mod reading;
 mod request;
+mod sent_together;
 mod service;
 
 pub use reading::Reading;
 pub use request::{
     AccountSearch, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, ProofSlot, Request,
 };
+pub use sent_together::SentTogether;
 pub use service::Rpc;

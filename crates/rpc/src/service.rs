@@ -1,6 +1,7 @@
 //! The service that answers requests on an open home.
 
 use crate::{Request, ops};
+use alloy_primitives::Address;
 use hearth_consensus::Consensus;
 use hearth_engine::Engine;
 use hearth_home::{Home, NodeError};
@@ -46,6 +47,25 @@ impl Rpc {
     /// for reading.
     pub fn answer(&self, request: Request, stop: &Cancel) -> Result<Vec<u8>, NodeError> {
         ops::answer(self, request, stop)
+    }
+
+    /// As [`Self::answer`]; the sender of a raw transaction is not recovered again where the caller
+    /// has recovered it, by [`SentTogether`](crate::SentTogether).
+    ///
+    /// # Errors
+    /// Those of [`Self::answer`].
+    pub fn answer_with_sender(
+        &self,
+        request: Request,
+        sender: Option<Address>,
+        stop: &Cancel,
+    ) -> Result<Vec<u8>, NodeError> {
+        match request {
+            Request::SendRawTransaction { transaction } if !self.home.config().read_only => {
+                ops::send::raw_transaction(&self.home, &transaction, sender)
+            }
+            other => self.answer(other, stop),
+        }
     }
 
     /// The answer to a short read that needs only memory, without waiting for a lock, a disk or

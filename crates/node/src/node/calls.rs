@@ -5,7 +5,7 @@ use hearth_home::{
     NodeError,
     workers::{Kind, Order, guarded},
 };
-use hearth_rpc::Request;
+use hearth_rpc::{Request, SentTogether};
 use hearth_tracers::Cancel;
 use hearth_traces::Caller;
 use parking_lot::Mutex;
@@ -141,18 +141,28 @@ impl Node {
         let order = Order { client: asker.client.clone(), kind: Kind::Other, cancel: cancel.clone() };
         // A weak reference: a waiting job must not keep the node open.
         let node = Arc::downgrade(self);
+        let together =
+            SentTogether::of(requests.iter().map(|(request, _)| request.as_ref().ok())).map(Arc::new);
+        let senders = together.clone().map(|together| (together, order.clone()));
         self.heavy.submitter().submit_for(order, move |go| {
-            let answer = |request: Result<Request, NodeError>| {
+            let answer = |position: usize, request: Result<Request, NodeError>| {
                 go.clone()?;
                 let request = request?;
+                let sender = together.as_ref().and_then(|together| together.sender(position));
                 match cancel.is_cancelled() {
                     true => Err(opened.home.interrupted()),
-                    false => guarded(|| opened.rpc.answer(request, &cancel)),
+                    false => guarded(|| opened.rpc.answer_with_sender(request, sender, &cancel)),
                 }
             };
             let last = requests.pop();
-            requests.into_iter().for_each(|(request, done)| done(answer(request)));
-            let last = last.map(|(request, done)| (answer(request), done));
+            let last_position = requests.len();
+            for (position, (request, done)) in requests.into_iter().enumerate() {
+                done(answer(position, request));
+            }
+            let last = last.map(|(request, done)| (answer(last_position, request), done));
+            if let Some(together) = &together {
+                together.end();
+            }
             if let Some(node) = node.upgrade() {
                 node.calls.end(ticket);
             }
@@ -161,6 +171,23 @@ impl Node {
             if let Some((answer, done)) = last {
                 done(answer);
             }
+        });
+        if let Some((together, order)) = senders {
+            self.recover_senders(together, order);
+        }
+    }
+
+    /// Recovers senders on a thread of its own. If the job is refused, each sender is recovered
+    /// when its transaction is processed.
+    fn recover_senders(&self, together: Arc<SentTogether>, order: Order) {
+        let cancel = order.cancel.clone();
+        self.heavy.submitter().submit_for(order, move |go| {
+            let recover = || {
+                together.recover(&cancel);
+                Ok(())
+            };
+            // A panic repeats where the transaction is processed, whose client is answered.
+            let _ = go.and_then(|()| guarded(recover));
         });
     }
 

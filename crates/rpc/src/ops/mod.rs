@@ -21,7 +21,7 @@ mod proof;
 mod raw;
 mod receipts;
 mod roots;
-mod send;
+pub(crate) mod send;
 mod simulate;
 mod simulate_blocks;
 mod state;
@@ -111,7 +111,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::Config => config::of_forks(home),
         Request::Capabilities => config::capabilities(home),
         Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block, stop),
-        Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
+        Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction, None),
         Request::GetHeaderByNumber { block } => headers::by_number(home, block),
         Request::GetHeaderByHash { hash } => headers::by_hash(home, &hash),
         Request::GetUncleCount { block } => headers::uncle_count(home, block),

@@ -2,7 +2,7 @@
 
 use super::{Answer, failed, short};
 use alloy_consensus::Transaction as _;
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{Address, B256, U256};
 use hearth_chain::ChainError;
 use hearth_dev_chain::{DevChain, Submitted};
 use hearth_evm::recover_pooled;
@@ -11,14 +11,15 @@ use hearth_pool::{PoolError, decode_transaction};
 use hearth_primitives::PooledTransaction;
 use std::num::NonZeroU128;
 
-pub(super) fn raw_transaction(home: &Home, bytes: &[u8]) -> Answer {
+/// Accepts a signed transaction; its sender is recovered where it is not known yet.
+pub(crate) fn raw_transaction(home: &Home, bytes: &[u8], sender: Option<Address>) -> Answer {
     let transaction = decode(bytes)?;
     check_limits(home, &transaction)?;
     let hash = match home.dev() {
-        Some(dev) => submitted(home, dev.submit(transaction, None))?,
+        Some(dev) => submitted(home, dev.submit(transaction, sender))?,
         None => {
             let (state, head) = home.state_at(None)?;
-            home.pool().add(transaction, &head.block.header, &state)?.hash
+            home.pool().add_of(transaction, sender, &head.block.header, &state)?.hash
         }
     };
     short(|w| w.hash(&hash))
