@@ -116,7 +116,6 @@ export const RECORDS = [
     row: 'eth_getBalance',
     at: [1, 3, 5],
     peer: 'geth',
-    why: 'Node.js serves HTTP on one thread, geth on every processor.',
   },
   {
     in: 'rpc',
@@ -124,7 +123,6 @@ export const RECORDS = [
     row: 'batch of 100 eth_getBalance',
     at: [1, 3, 5],
     peer: 'geth',
-    why: 'As above: one thread parses the batch and joins its results.',
   },
   {
     in: 'dev',
