@@ -136,7 +136,7 @@ impl DevChain {
             }
             last = blocks.pop().map(|built| built.block.header);
             blocks.clear();
-            // Nothing wants it after the last run.
+            // After the last run the receiver is gone.
             let _ = used.send(blocks);
         }
         Ok(last)

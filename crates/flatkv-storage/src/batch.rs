@@ -190,7 +190,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Height of a history key; of what is none, the lowest, for which every mark is forgotten.
+/// Height of a history key; 0 for a malformed key, so that every mark is forgotten.
 fn height_of(key: &[u8]) -> Height {
     history_height(key).unwrap_or(0)
 }

@@ -283,8 +283,8 @@ impl Db {
         self.rocks.cf_handle(family.name()).ok_or_else(|| corrupt("column family"))
     }
 
-    /// A family's handle for reading. Rows of state above the head do no harm, for a reader
-    /// them looks at their heights; the trie and the index are as of the last batch, and are
+    /// A family's handle for reading. Rows of state above the head do no harm, since a reader
+    /// checks their heights; the trie and the index are as of the last batch, and are
     /// refused once half of one was written.
     pub(crate) fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
         if family == Family::Trie {

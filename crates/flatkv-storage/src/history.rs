@@ -122,7 +122,7 @@ mod tests {
         HistoryCursor::new(db).find(&key(height), |value| Ok(value[0])).unwrap()
     }
 
-    /// Puts a row behind the back of the marks, so that it shows which files are looked into.
+    /// Puts a row without a change of the marks, so that a read shows which files it opens.
     fn smuggle(db: &Db, change: impl FnOnce(&mut WriteBatch)) {
         let mut batch = WriteBatch::default();
         change(&mut batch);
