@@ -7,7 +7,7 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALICE, Calls } from './dev-calls.ts'
 import { startDev } from './dev-node.ts'
-import { hearth, type RunningNode, rpc, tempHome } from './harness.ts'
+import { endOf, type RunningNode, rpc, spawnHearth, tempHome } from './harness.ts'
 
 const full = process.env.HEARTH_TEST === 'full'
 /** Rounds of sends at the same time. */
@@ -373,15 +373,39 @@ describe('the pending block', () => {
   })
 })
 
+/** Longest time from the line on a connection to the error that it is refused, in milliseconds. */
+const REFUSED_MS_MAX = 2000
+
+/** A busy machine may be late sometimes, not every time. */
+const ATTEMPTS = 5
+
 describe('a fork of a node that is not there', () => {
-  it('fails soon, and says before what it waits for', async () => {
+  /** What a fork of a URL prints until it ends, and the time between both lines. */
+  async function forked(url: string): Promise<{ code: number | string | null; out: string; err: string; ms: number }> {
+    const child = spawnHearth(['dev', '--port', '0', '--evm.ws_port=0', '--metrics.port=0', '--fork-url', url])
+    const said = { out: '', err: '' }
+    const times: number[] = []
+    for (const name of ['out', 'err'] as const) {
+      child[`std${name}`]?.on('data', (data: Buffer) => {
+        said[name] += data.toString()
+        times.push(performance.now())
+      })
+    }
+    const code = await endOf(child)
+    return { code, ...said, ms: (times.at(-1) ?? Number.NaN) - (times[0] ?? Number.NaN) }
+  }
+
+  it('fails within 2 s, and says before what it waits for', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`
-    const began = performance.now()
-    const run = hearth(['dev', '--port', '0', '--evm.ws_port=0', '--metrics.port=0', '--fork-url', url])
-    expect(run.status).toBe(1)
-    expect(run.stdout).toContain(`connecting to ${url} ...\n`)
-    expect(run.stderr).toMatch(/cannot fork http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/)
-    // Far below the 30 s of dev.fork_timeout; the start of the process is in it.
-    expect(performance.now() - began).toBeLessThan(20_000)
+    const took: number[] = []
+    while (took.length < ATTEMPTS && Math.min(...took) > REFUSED_MS_MAX) {
+      const { code, out, err, ms } = await forked(url)
+      expect(code).toBe(1)
+      expect(out).toContain(`connecting to ${url} ...\n`)
+      expect(err).toMatch(/cannot fork http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/)
+      took.push(ms)
+    }
+    // Other failures are tried again for the 30 s of dev.fork_timeout.
+    expect(Math.min(...took)).toBeLessThanOrEqual(REFUSED_MS_MAX)
   })
 })

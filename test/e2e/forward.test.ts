@@ -6,7 +6,7 @@ import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { hearth, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 
 const home = tempHome()
 const account = mnemonicToAccount('test test test test test test test test test test test junk')
@@ -78,6 +78,8 @@ describe('hearth start', () => {
       const status = hearth(['status', '--home', home]).stdout
       expect(status).toMatch(/^blocks {2,}none are made; new ones come from `hearth import`$/m)
       expect(status).toContain(refused)
+      expect(hearth(['start', '--help']).stdout).toContain('over JSON-RPC. The node makes no blocks.')
+      expect(fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8')).toContain('`hearth start` makes no blocks')
     } finally {
       expect(await node.stop()).toBe(0)
     }

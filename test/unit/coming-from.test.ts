@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { DEV_FLAGS } from '../../ts/cli/dev/flags.ts'
 import { COMMANDS } from '../../ts/cli/run.ts'
 import { answerToFlag, SAME_FLAGS, SHORT_FLAGS } from '../../ts/cli/words.ts'
-import { isSettingKey } from '../../ts/config/index.ts'
+import { isSettingKey, settingOf } from '../../ts/config/index.ts'
 import { isMethod } from '../../ts/rpc/table.ts'
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs')
@@ -52,6 +52,15 @@ describe.each(pages)('$name', ({ text }) => {
     const listed = /under the same name: ([^.]+)\./.exec(text)?.[1] ?? ''
     expect([...listed.matchAll(/`--([\w-]+)`/g)].filter(([, flag = '']) => !isFlag(flag))).toEqual([])
   })
+})
+
+it('the section on Hardhat has flags of hearth dev', () => {
+  const section = both.split(/^## /m).find((text) => text.startsWith('Hardhat\n')) ?? ''
+  const named = [...section.matchAll(/`(?:hearth dev )?--([\w-]+)(?: \w+)?`/g)].map(([, flag = '']) => flag)
+  expect(named).toEqual(['throw-on-revert', 'accounts', 'gas-limit', 'disable-code-size-limit', 'hardfork'])
+  expect(named.filter((flag) => !Object.hasOwn(DEV_FLAGS, flag))).toEqual([])
+  expect(DEV_FLAGS['throw-on-revert']?.settings).toEqual(['dev.throw_on_revert'])
+  expect(settingOf('dev.throw_on_revert').default).toBe(false)
 })
 
 it('every flag with an equal is on one of the pages', () => {

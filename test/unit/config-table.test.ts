@@ -26,6 +26,22 @@ it('has a row for every setting', () => {
   expect(Object.keys(ROWS)).toEqual(SETTING_KEYS)
 })
 
+it('hearth dev has these defaults of its own, and no others', () => {
+  const [ofStart, ofDev] = [resolveSettings({}).settings, resolveSettings({ dev: true }).settings]
+  const own = SETTING_KEYS.filter((key) => JSON.stringify(ofDev[key]) !== JSON.stringify(ofStart[key]))
+  expect(Object.fromEntries(own.map((key) => [key, ofDev[key]]))).toEqual({
+    'evm.cors_origins': ['*'],
+    'evm.ws_origins': ['localhost'],
+    'evm.shutdown_delay': 0,
+    'evm.max_share_per_client': 1,
+    'evm.max_request_body_bytes': 134_217_728,
+    'evm.max_request_values': 1_000_000,
+    // Lines of slow requests would stand between the blocks of its console.
+    'evm.slow_request_threshold': 0,
+    'log.level': 'warn',
+  })
+})
+
 describe.each(SETTING_KEYS.map((key) => [key, ...ROWS[key]] as const))('%s', (key, byDefault, text, toml, value, wrong, outside) => {
   const variable = environmentName(key)
 

@@ -17,4 +17,11 @@ describe('docs', () => {
     for (const { name } of METHODS) expect(read('rpc.md')).toContain(`| \`${name}\` |`)
     for (const kind of CORE_ERROR_KINDS) expect(read('errors.md')).toContain(`| \`${kind}\` |`)
   })
+
+  it('SECURITY.md names a private channel, no address', () => {
+    const [, reporting = ''] = read('../SECURITY.md').split(/^## /m)
+    expect(reporting).toMatch(/^Reporting a vulnerability\n/)
+    expect(reporting).toContain('choose "Report a vulnerability"')
+    expect(reporting).not.toMatch(/address|commits|@/)
+  })
 })
