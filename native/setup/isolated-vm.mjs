@@ -86,6 +86,35 @@ function inFolder(partial, work) {
   }
 }
 
+/** The list of sources of a target, and each of them, in `binding.gyp`. */
+const SOURCES = /'sources': \[([^\]]*)\]/g
+const SOURCE = /['"]([^'"]+\.cc)['"]/g
+
+/** Its flag for debug information, which is stripped from the library anyway. */
+const DEBUG_FLAG = "'-g', "
+
+/**
+ * Rewrites `binding.gyp` in the folder of the package so that each target is one file that includes
+ * its sources. The headers of V8 take most of the compiler's time, and each source includes them.
+ */
+export function unite(dir) {
+  const file = path.join(dir, 'binding.gyp')
+  const text = fs.readFileSync(file, 'utf8')
+  const united = text.replace(SOURCES, (_, list) => {
+    const names = [...list.matchAll(SOURCE)].map(([, name]) => name)
+    // What extends classes of V8, which has no run-time type information, is a target of its own
+    // that is compiled without it; the list of the other target names it too, for Windows.
+    const plain = names.filter((name) => !name.endsWith('_nortti.cc'))
+    const unit = plain.length === 0 ? 'unit_nortti.cc' : 'unit.cc'
+    const included = plain.length === 0 ? names : plain
+    fs.writeFileSync(path.join(dir, unit), included.map((name) => `#include "${name}"\n`).join(''))
+    return `'sources': ['${unit}']`
+  })
+  const isKnown = text.includes(DEBUG_FLAG) && ['unit.cc', 'unit_nortti.cc'].every((name) => united.includes(`'${name}'`))
+  if (!isKnown) throw new Missing('its binding.gyp has another form than native/setup/isolated-vm.mjs rewrites. Report this')
+  fs.writeFileSync(file, united.replace(DEBUG_FLAG, ''))
+}
+
 /**
  * Builds a version of isolated-vm with the Node at `program` and the headers below `nodedir`, into
  * a folder; for another processor where there is a `machine`.
@@ -93,6 +122,7 @@ function inFolder(partial, work) {
 function build(version, { program, nodedir, machine }, dir) {
   inFolder(`${dir}.partial-${process.pid}`, (partial) => {
     fetchPackage('isolated-vm', version, partial)
+    unite(path.join(partial, 'package'))
     // npm's own node-gyp, with the headers that are there, so that it has nothing to fetch. npm
     // runs under the first node on the PATH.
     attempt(

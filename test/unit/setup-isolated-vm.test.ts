@@ -26,3 +26,54 @@ test('without npm there is one line, and the exit code is 0', () => {
     fs.rmSync(dir, { recursive: true, force: true })
   }
 })
+
+/** A `binding.gyp` with two targets in the form of the package's. */
+const BINDING = `{
+	'target_defaults': { 'configurations': { 'Common': { 'cflags_cc': [ '-std=c++17', '-g', '-Wno-unknown-pragmas' ] } } },
+	'targets': [
+		{
+			'target_name': 'isolated_vm',
+			'sources': [
+				'src/a.cc',
+				'src/b_nortti.cc',
+				"src/c.cc"
+			],
+			'conditions': [ [ 'OS != "win"', { 'sources/': [ [ 'exclude', '_nortti\\\\.cc$'] ] } ] ],
+		},
+		{ 'target_name': 'nortti', 'sources': [ 'src/b_nortti.cc' ] },
+	],
+}
+`
+
+/** The files of a folder with that `binding.gyp` after `unite`, and what it printed. */
+function unite(binding: string) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-setup-'))
+  try {
+    fs.writeFileSync(path.join(dir, 'binding.gyp'), binding)
+    const code = `const { unite } = await import(${JSON.stringify(MODULE)}); unite(${JSON.stringify(dir)})`
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' })
+    const files = Object.fromEntries(fs.readdirSync(dir).map((name) => [name, fs.readFileSync(path.join(dir, name), 'utf8')]))
+    return { status, stderr, files }
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+test('each target becomes one file, without debug information', () => {
+  const { status, files } = unite(BINDING)
+  expect(status).toBe(0)
+  expect(files['unit.cc']).toBe('#include "src/a.cc"\n#include "src/c.cc"\n')
+  expect(files['unit_nortti.cc']).toBe('#include "src/b_nortti.cc"\n')
+  const lists = [...(files['binding.gyp'] ?? '').matchAll(/'sources': \[[^\]]*\]/g)].map(([list]) => list)
+  expect(lists).toEqual(["'sources': ['unit.cc']", "'sources': ['unit_nortti.cc']"])
+  expect(files['binding.gyp']).toContain("'cflags_cc': [ '-std=c++17', '-Wno-unknown-pragmas' ]")
+  expect(files['binding.gyp']).toContain("[ 'exclude', '_nortti\\\\.cc$']")
+})
+
+test('a binding.gyp of another form is refused', () => {
+  for (const text of [BINDING.replace("'-g', ", ''), BINDING.replace(/'sources': \[ 'src.*\]/, ''), '{}']) {
+    const { status, stderr } = unite(text)
+    expect([text, status]).toEqual([text, 1])
+    expect(stderr).toContain('its binding.gyp has another form than native/setup/isolated-vm.mjs rewrites')
+  }
+})
