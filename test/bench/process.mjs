@@ -1,9 +1,9 @@
 // Nodes as processes: free ports, starting and stopping, and the memory that they take.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
 import { ROOT } from '../../native/setup/env.mjs'
+import { freePort } from '../free-port.mjs'
 import { result } from './rpc.mjs'
 
 /** Milliseconds that a node may take to answer for the first time. */
@@ -15,15 +15,7 @@ const LOG_MAX = 4000
 /** Our command. */
 export const HEARTH = path.join(ROOT, 'dist/cli/hearth.cjs')
 
-/** A free port of this machine. */
-export const freePort = () =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {net.AddressInfo} */ (server.address())
-      server.close(() => resolve(port))
-    })
-  })
+export { freePort }
 
 /** Starts a node and waits until it answers. */
 export async function started(command, args, port) {

@@ -17,7 +17,7 @@ export async function rootsBench() {
   const chain = await homeChain()
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-roots-'))
   try {
-    const out = path.join(dir, 'told.json')
+    const out = path.join(dir, 'times.json')
     await runExample('roots_cost', [chain.dir, out, pairs, blocks])
     const { with: having, without } = JSON.parse(fs.readFileSync(out, 'utf8'))
     const ratios = having.seconds.map((seconds, i) => seconds / without.seconds[i])

@@ -3,10 +3,10 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { ROOT } from '../../native/setup/env.mjs'
-import { freePort } from '../bench/process.mjs'
+import { freePort } from '../free-port.mjs'
 
-/** How long the node may take until it answers, in milliseconds. */
-const WAIT_MS_MAX = 30_000
+/** How long the node may take until it has made the demo, in milliseconds. */
+const WAIT_MS_MAX = 200_000
 
 /** The transaction of the demo that fails in a nested call. */
 export const FAILED = '0xf659398b4f415e9e7a05f676afbffb55906ca4a9d55f9e8dc9de49bbd5c88c0a'
@@ -35,18 +35,27 @@ export const PAGES = {
   missing: [`/tx/0x${'12'.repeat(32)}`, '[data-testid=trouble]'],
 }
 
+/** Blocks of the demo. */
+const BLOCKS = 13
+
 /** A development node with the demo: its URL, and how it stops. */
 export async function demoNode() {
   const [port, ws, metrics] = [await freePort(), await freePort(), await freePort()]
   const flags = ['--demo', '--silent', `--evm.http_port=${port}`, `--evm.ws_port=${ws}`, `--metrics.port=${metrics}`]
   const child = spawn(process.execPath, [path.join(ROOT, 'dist/cli/hearth.cjs'), 'dev', ...flags], { stdio: 'ignore' })
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+  /** @param {NodeJS.Signals} signal */
+  const end = (signal) => {
+    child.kill(signal)
+    return ended
+  }
   const url = `http://127.0.0.1:${port}`
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
-  for (const until = Date.now() + WAIT_MS_MAX; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 100))) {
+  for (const until = Date.now() + WAIT_MS_MAX; Date.now() < until && child.exitCode === null && child.signalCode === null; ) {
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(() => undefined)
-    if (answer?.ok && Number.parseInt(/** @type {{ result: string }} */ (await answer.json()).result, 16) >= 13)
-      return { url, stop: () => child.kill() }
+    if (answer?.ok && Number.parseInt(/** @type {{ result: string }} */ (await answer.json()).result, 16) >= BLOCKS)
+      return { url, pid: child.pid, stop: () => end('SIGTERM') }
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  child.kill()
-  throw new Error('hearth dev --demo did not start')
+  throw new Error(`hearth dev --demo did not start: ${await end('SIGKILL')}`)
 }

@@ -35,6 +35,6 @@ try {
     await page.close()
   }
 } finally {
-  node.stop()
   await opened.browser.close()
+  await node.stop()
 }

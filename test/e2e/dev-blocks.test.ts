@@ -47,7 +47,7 @@ describe('mining', () => {
     expect(await dev.height()).toBe(11)
   })
 
-  it('keeps the intervals that it is told', async () => {
+  it('keeps the intervals that it is set to', async () => {
     const start = await dev.time()
     await dev.call('anvil_mine', '0x3', '0x64')
     expect(await dev.time()).toBe(start + 300)
@@ -83,7 +83,7 @@ describe('mining', () => {
     expect(await dev.balance(TO)).toBe(5n)
   })
 
-  it('makes blocks at an interval until it is told otherwise', async () => {
+  it('makes blocks at an interval until it is set to another one', async () => {
     expect(await dev.call('anvil_getIntervalMining')).toBeNull()
     await dev.call('evm_setIntervalMining', 1)
     expect(await dev.call('anvil_getIntervalMining')).toBe(1)
@@ -100,7 +100,7 @@ describe('mining', () => {
     expect(await dev.height()).toBe(after)
   })
 
-  it('makes the next block as it is told', async () => {
+  it('makes the next block with the values that were set', async () => {
     await dev.call('hardhat_setCoinbase', TO)
     await dev.call('hardhat_setPrevRandao', `0x${'42'.repeat(32)}`)
     await dev.call('anvil_setNextBlockBaseFeePerGas', '0x77')
@@ -121,7 +121,7 @@ describe('mining', () => {
 })
 
 describe('time', () => {
-  it('goes forward as it is told, and never back', async () => {
+  it('goes forward as it is set, and never back', async () => {
     const start = await dev.time()
     expect(await dev.call('evm_increaseTime', 3600)).toBeGreaterThanOrEqual(3600)
     await dev.call('evm_mine')

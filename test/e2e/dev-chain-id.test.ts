@@ -13,23 +13,23 @@ const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const account = privateKeyToAccount(KEY)
 const [FIRST, SECOND, THIRD] = [31_337, 1234, 777]
 const KEEPS = '0x00000000000000000000000000000000000000a1'
-const TELLS = '0x00000000000000000000000000000000000000a2'
+const RETURNS = '0x00000000000000000000000000000000000000a2'
 /** CHAINID, PUSH0, SSTORE: keeps the id that it ran under. */
 const KEEPS_CODE = '0x465f5500'
 /** CHAINID as a word. */
-const TELLS_CODE = '0x465f5260205ff3'
+const RETURNS_CODE = '0x465f5260205ff3'
 const hex = (n: number): string => `0x${n.toString(16)}`
 const word = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`
 
 async function withCode(node: DevNode): Promise<Calls> {
   const calls = new Calls(node.url)
   await calls.call('anvil_setCode', KEEPS, KEEPS_CODE)
-  await calls.call('anvil_setCode', TELLS, TELLS_CODE)
+  await calls.call('anvil_setCode', RETURNS, RETURNS_CODE)
   return calls
 }
 
-const told = async (node: Calls, block = 'latest'): Promise<number> =>
-  Number(await node.call<string>('eth_call', { to: TELLS, gas: '0x186a0' }, block))
+const returnedId = async (node: Calls, block = 'latest'): Promise<number> =>
+  Number(await node.call<string>('eth_call', { to: RETURNS, gas: '0x186a0' }, block))
 
 for (const name of nodesBeside('anvil', 'the chain id')) {
   describe(`anvil_setChainId of ${name}`, () => {
@@ -46,13 +46,13 @@ for (const name of nodesBeside('anvil', 'the chain id')) {
 
     test('holds at once, and outlives snapshots and resets', async () => {
       expect(await dev.call('anvil_setChainId', SECOND)).toBeNull()
-      expect([await dev.call('eth_chainId'), await dev.call('net_version'), await told(dev)]).toEqual([hex(SECOND), '1234', SECOND])
+      expect([await dev.call('eth_chainId'), await dev.call('net_version'), await returnedId(dev)]).toEqual([hex(SECOND), '1234', SECOND])
       expect(await dev.call('anvil_nodeInfo')).toMatchObject({ environment: { chainId: SECOND } })
       expect(await dev.call('anvil_metadata')).toMatchObject({ chainId: SECOND })
       const snapshot = await dev.call('evm_snapshot')
       await dev.call('anvil_setChainId', THIRD)
       expect(await dev.call('evm_revert', snapshot)).toBe(true)
-      expect([await dev.call('eth_chainId'), await told(dev)]).toEqual([hex(THIRD), THIRD])
+      expect([await dev.call('eth_chainId'), await returnedId(dev)]).toEqual([hex(THIRD), THIRD])
       await dev.call('anvil_reset')
       expect(await dev.call('eth_chainId')).toBe(hex(THIRD))
     })
@@ -138,10 +138,10 @@ describe('a chain whose id changes', () => {
       message: `chainId does not match node's (have=${FIRST}, want=${THIRD})`,
     })
     const simulated = await dev.call<{ calls: { returnData: string }[] }[]>('eth_simulateV1', {
-      blockStateCalls: [{ calls: [{ to: TELLS }] }],
+      blockStateCalls: [{ calls: [{ to: RETURNS }] }],
     })
     expect(simulated[0]?.calls[0]?.returnData).toBe(word(THIRD))
-    expect(await told(dev, 'pending')).toBe(THIRD)
+    expect(await returnedId(dev, 'pending')).toBe(THIRD)
   })
 
   it('drops transactions of another id, also from a snapshot', async () => {
@@ -171,7 +171,7 @@ describe('a chain whose id changes', () => {
     try {
       const calls = new Calls(fork.url)
       const send = async (): Promise<string> => calls.send(ALICE, KEEPS, { gas: '0x186a0' })
-      expect([await calls.call('eth_chainId'), await told(calls)]).toEqual([hex(THIRD), THIRD])
+      expect([await calls.call('eth_chainId'), await returnedId(calls)]).toEqual([hex(THIRD), THIRD])
       const one = await send()
       await calls.call('anvil_setChainId', FIRST)
       const two = await send()

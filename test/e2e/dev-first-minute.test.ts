@@ -8,8 +8,8 @@ import path from 'node:path'
 import { type Hex, parseEther } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from '../free-port.mjs'
 import { endOf, hearth, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
-import { freePort } from './network-ports.ts'
 import { until } from './waiting.ts'
 
 const running: RunningNode[] = []
@@ -153,7 +153,7 @@ describe('what it prints', () => {
     })
   })
 
-  it('answers the version that it is told', async () => {
+  it('answers the version of --client-version', async () => {
     const node = await dev('--client-version', 'anvil/v9.9.9')
     expect(await result(node.url, 'web3_clientVersion')).toBe('anvil/v9.9.9')
     const usual = await dev()

@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { freePort } from '../free-port.mjs'
 import { endOf, ROOT, type RunningNode, rpc, startNode } from './harness.ts'
-import { freePort } from './network-ports.ts'
 
 /** A development node that runs. */
 export interface DevNode {
@@ -16,7 +16,7 @@ export interface DevNode {
 }
 
 /** How long another node may take until it answers, in milliseconds. */
-const ANSWER_MS_MAX = 30_000
+const ANSWER_MS_MAX = 200_000
 
 /** anvil out of its npm package. */
 const ANVIL = path.join(

@@ -137,7 +137,7 @@ describe('a chain of its own', () => {
     expect(await chainOf(node)).toEqual(before)
   })
 
-  it('tells subscribers of the new chain what happens there', async () => {
+  it('notifies subscribers of the new chain', async () => {
     const node = await dev()
     const socket = new WebSocket(node.node.ws)
     const heard: { params?: { result?: Block } }[] = []
@@ -216,10 +216,10 @@ describe('a fork', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const node = await dev('--fork-url', originNode.url)
     expect(await node.call('anvil_setRpcUrl', url)).toBeNull()
-    const told = asked
-    expect(told).toBeGreaterThan(0)
+    const forChange = asked
+    expect(forChange).toBeGreaterThan(0)
     expect(await node.balance('0x00000000000000000000000000000000000000d1')).toBe(0n)
-    expect(asked).toBeGreaterThan(told)
+    expect(asked).toBeGreaterThan(forChange)
     const other = await dev()
     expect(await node.refused('anvil_setRpcUrl', other.url)).toMatchObject({
       code: -32000,

@@ -1,10 +1,10 @@
 // Transactions sent to a development node: nonces of concurrent sends, senders, fees, limits, and
 // errors for transactions that fail.
 import fs from 'node:fs'
-import net from 'node:net'
 import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../free-port.mjs'
 import { ALICE, Calls } from './dev-calls.ts'
 import { startDev } from './dev-node.ts'
 import { endOf, type RunningNode, rpc, spawnHearth, tempHome } from './harness.ts'
@@ -328,16 +328,6 @@ describe('transactions that fail', () => {
   })
 })
 
-/** A port of this machine at which nothing listens. */
-const closedPort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-
 describe('a transaction that the node signs', () => {
   it('has the signature of its sender', async () => {
     const dev = await start()
@@ -396,7 +386,7 @@ describe('a fork of a node that is not there', () => {
   }
 
   it('fails within 2 s, and says before what it waits for', async () => {
-    const url = `http://127.0.0.1:${await closedPort()}`
+    const url = `http://127.0.0.1:${await freePort()}`
     const took: number[] = []
     while (took.length < ATTEMPTS && Math.min(...took) > REFUSED_MS_MAX) {
       const { code, out, err, ms } = await forked(url)

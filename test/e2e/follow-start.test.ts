@@ -121,14 +121,22 @@ describe('requests before anything is known', () => {
   })
 
   it('of the upstream wait until it is reached', async () => {
-    proxy.damage = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 1500))
-      return undefined
-    }
+    let reached = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      reached = resolve
+    })
+    proxy.damage = () => gate.then(() => undefined)
     const node = await startFollower(home, proxy.url)
     nodes.push(node)
     expect((await readyOf(node.url)).reasons[0]).toContain('not reached yet')
-    const balance = new Calls(node.url).balance(ALICE)
+    let isAnswered = false
+    const balance = new Calls(node.url).balance(ALICE).finally(() => {
+      isAnswered = true
+    })
+    // The node serves others while that request waits.
+    expect(Number(await new Calls(node.url).call('eth_blockNumber'))).toBe(5)
+    expect(isAnswered).toBe(false)
+    reached()
     proxy.damage = () => undefined
     expect(await balance).toBe(await new Calls(upstream.url).balance(ALICE))
     await node.stop()
@@ -136,7 +144,7 @@ describe('requests before anything is known', () => {
 
   it('fail with its state once their time is over', async () => {
     proxy.damage = () => 'hang'
-    const node = await startFollower(home, proxy.url, '--follow.timeout=2s')
+    const node = await startFollower(home, proxy.url, '--follow.timeout=5s')
     nodes.push(node)
     const begun = performance.now()
     const { error } = await rpc(node.url, 'eth_getBalance', [ALICE, 'latest'])

@@ -31,7 +31,7 @@ afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 /** The heads that a subscriber is notified of. */
 async function heads(node: RunningNode): Promise<{ number: number; hash: string }[]> {
-  const told: { number: number; hash: string }[] = []
+  const notified: { number: number; hash: string }[] = []
   const socket = new WebSocket(node.ws)
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
@@ -40,10 +40,10 @@ async function heads(node: RunningNode): Promise<{ number: number; hash: string 
       const message = JSON.parse(data.toString()) as { id?: number; params?: { result: { number: string; hash: string } } }
       if (message.id === 1) resolve()
       const head = message.params?.result
-      if (head !== undefined) told.push({ number: Number(head.number), hash: head.hash })
+      if (head !== undefined) notified.push({ number: Number(head.number), hash: head.hash })
     })
   })
-  return told
+  return notified
 }
 
 describe.skipIf(recorded === undefined)('beside a node', () => {
@@ -58,11 +58,11 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     ok(['import', '--home', at('home'), '--genesis', genesis, first, FAST])
     ok(['import', '--home', at('bad'), '--genesis', genesis, first, FAST])
     fs.cpSync(at('bad'), at('offline'), { recursive: true })
-  }, 60_000)
+  })
 
   it('heads, traces, metrics and snapshots follow', async () => {
     const node = await startNode(['start', '--home', at('home'), ...BAKING, '--state-commit.flatkv.snapshot_interval_blocks=10'])
-    const told = await heads(node)
+    const notified = await heads(node)
     const before = await metricsOf(node)
     const commits = 'flatkv_commit_latency_count{success="true"}'
     const done = hearth(['import', '--home', at('home'), chain])
@@ -73,14 +73,14 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
       done.stdout,
     )
     expect([done.stdout, line?.[1]]).toEqual([done.stdout, last.hash])
-    await until('the last head', async () => told.at(-1)?.number === ALL)
-    expect(told.map(({ number }) => number)).toEqual(Array.from({ length: ALL - FIRST }, (_, i) => FIRST + 1 + i))
-    expect(told.at(-1)?.hash).toBe(last.hash)
+    await until('the last head', async () => notified.at(-1)?.number === ALL)
+    expect(notified.map(({ number }) => number)).toEqual(Array.from({ length: ALL - FIRST }, (_, i) => FIRST + 1 + i))
+    expect(notified.at(-1)?.hash).toBe(last.hash)
     await allBaked(node, ALL - FIRST)
     const origins = await Promise.all(
-      told.map(async ({ hash }) => (await trace(node.url, 'debug_traceBlockByHash', [hash, { tracer: 'callTracer' }])).from),
+      notified.map(async ({ hash }) => (await trace(node.url, 'debug_traceBlockByHash', [hash, { tracer: 'callTracer' }])).from),
     )
-    expect(origins).toEqual(told.map(() => 'baked'))
+    expect(origins).toEqual(notified.map(() => 'baked'))
     const samples = await metricsOf(node)
     expect((samples.get(commits) ?? 0) - (before.get(commits) ?? 0)).toBe(ALL - FIRST)
     expect([samples.get('flatkv_current_version'), samples.get('flatkv_current_snapshot_height')]).toEqual([ALL, ALL])
@@ -97,7 +97,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     ok(['export', '--home', at('home'), files[0]])
     ok(['export', '--home', at('full'), files[1]])
     expect(fs.readFileSync(files[0]).equals(fs.readFileSync(files[1]))).toBe(true)
-  }, 60_000)
+  })
 
   it('errors have the words and exit codes of an offline import', async () => {
     const bytes = fs.readFileSync(chain)
@@ -144,7 +144,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
       stderr: expect.stringMatching(/is in use by process \d+ on .*: --genesis is for a home on which no node runs: leave it out\n$/),
     })
     expect(await node.stop()).toBe(0)
-  }, 60_000)
+  })
 
   it('a recorded block is refused beside a node', async () => {
     ok(['import', '--home', at('case'), '--case', recordedBlock])
@@ -154,7 +154,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
       stderr: expect.stringMatching(/is in use by process \d+ on .*: --case makes a new home: give a home on which no node runs\n$/),
     })
     expect(await node.stop()).toBe(0)
-  }, 60_000)
+  })
 
   it('nothing of it can be asked over the network', async () => {
     const node = await startNode(['start', '--home', at('offline'), FAST])
@@ -162,7 +162,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
       expect((await rpc(node.url, method, [chain])).error).toMatchObject({ code: -32601 })
     }
     expect(await node.stop()).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe('an import that is broken off', () => {
@@ -175,7 +175,7 @@ describe('an import that is broken off', () => {
     expect(await dev.stop()).toBe(0)
     ok(['export', '--home', at('long'), chain])
     for (const home of ['signal', 'command', 'node']) ok(['init', '--home', at(home), '--genesis', genesisOf(at('long'))])
-  }, 120_000)
+  })
 
   const ended = (child: ChildProcess): Promise<[number | string | null, string]> => {
     let stderr = ''
@@ -210,7 +210,7 @@ describe('an import that is broken off', () => {
     )
     expect(await node.stop()).toBe(0)
     sound(at('signal'))
-  }, 120_000)
+  })
 
   it('kill -9 of the command leaves it to the node', async () => {
     const node = await startNode(['start', '--home', at('command')])
@@ -221,9 +221,9 @@ describe('an import that is broken off', () => {
     expect([again.status, again.stdout]).toEqual([0, expect.stringContaining(`the head is block ${LONG} `)])
     expect(await node.stop()).toBe(0)
     sound(at('command'))
-  }, 120_000)
+  })
 
-  it('kill -9 and a stop of the node are told, and it goes on', async () => {
+  it('reports kill -9 and a stop of the node, and goes on', async () => {
     let node = await startNode(['start', '--home', at('node')])
     const killed = await begun(at('node'), node)
     expect(await node.stop('SIGKILL')).toBe('SIGKILL')
@@ -242,5 +242,5 @@ describe('an import that is broken off', () => {
     // Without a node the same command continues by itself.
     expect(hearth(from(at('node'))).stdout).toContain(`the head is block ${LONG} `)
     sound(at('node'))
-  }, 120_000)
+  })
 })

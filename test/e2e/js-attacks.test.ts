@@ -131,8 +131,8 @@ describe.skipIf(NO_SCRIPTS)('attacks by scripts', () => {
   it.each(ATTACKS)('%s', async (name, tracer, outcome) => {
     const limitMs = limitOf(outcome)
     const reply = await traceCode(node.url, tracer, { timeout: `${limitMs}ms` })
-    const told = reply.error?.message ?? JSON.stringify(reply.result)
-    expect(reply.ms, told).toBeLessThan(limitMs + GRACE_MS)
+    const answer = reply.error?.message ?? JSON.stringify(reply.result)
+    expect(reply.ms, answer).toBeLessThan(limitMs + GRACE_MS)
     if (outcome instanceof RegExp) expect(reply.error?.message).toMatch(outcome)
     else expect(reply.result ?? reply.error).toEqual(outcome.result)
     // The next script finds everything as it was.
@@ -143,7 +143,7 @@ describe.skipIf(NO_SCRIPTS)('attacks by scripts', () => {
     )
     expect(next.result ?? next.error).toEqual([11, '[1]', 'cc'])
     console.log(
-      `${name}: ${told.slice(0, 90)} after ${reply.ms.toFixed(0)} ms; the next script after ${(performance.now() - began).toFixed(0)} ms`,
+      `${name}: ${answer.slice(0, 90)} after ${reply.ms.toFixed(0)} ms; the next script after ${(performance.now() - began).toFixed(0)} ms`,
     )
   })
 

@@ -54,19 +54,19 @@ describe.skipIf(NO_SCRIPTS)('the confinement of scripts', () => {
   afterAll(() => {
     for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
   })
-  const toldOf = (home: string) => JSON.parse(hearth(['status', '--home', home, '--json']).stdout).scriptConfinement
+  const reportedBy = (home: string) => JSON.parse(hearth(['status', '--home', home, '--json']).stdout).scriptConfinement
 
   it('status and log report the kernel; required layers decide', async () => {
     const { home, node } = await start()
     // One process starts ahead of the first script, which it reports its confinement to.
     await until('a process that is started ahead', () => childrenOf(node.pid).length === 1)
-    expect(toldOf(home)).toBeNull()
+    expect(reportedBy(home)).toBeNull()
     expect((await traceCode(node.url, COUNT)).result).toBe(4)
-    const told = toldOf(home) as Record<string, boolean>
+    const reported = reportedBy(home) as Record<string, boolean>
     const [child] = childrenOf(node.pid)
-    expect(told).toMatchObject(kernelOf(child as number, node.pid))
-    expect(told).toMatchObject({ no_new_privs: true, capabilities: true, seccomp: true, resource_limits: true })
-    const absent = Object.keys(told).filter((layer) => !told[layer])
+    expect(reported).toMatchObject(kernelOf(child as number, node.pid))
+    expect(reported).toMatchObject({ no_new_privs: true, capabilities: true, seccomp: true, resource_limits: true })
+    const absent = Object.keys(reported).filter((layer) => !reported[layer])
     const text = hearth(['status', '--home', home]).stdout
     expect(text).toMatch(/^scripts confined {2,}no_new_privs, capabilities.*seccomp/m)
     await until('the line of the log', () => node.log().includes('processes of JavaScript tracers are confined'))

@@ -240,7 +240,7 @@ describe.skipIf(NO_SCRIPTS || !fixtures('mainnet-blocks'))('scripts over a recor
     }
     // The message of each kind of failure, and whether the instruction was shown before, as
     // go-ethereum answers.
-    const failures: [code: string, gas: string, told: unknown][] = [
+    const failures: [code: string, gas: string, seen: unknown][] = [
       ['0x60006000fd', '0x100000', ['fault', 'REVERT', 'execution reverted']],
       ['0xfe', '0x100000', ['fault', 'INVALID', 'invalid opcode: INVALID']],
       ['0x600101', '0x100000', ['step', 'ADD', 'stack underflow (1 <=> 2)']],
@@ -249,8 +249,8 @@ describe.skipIf(NO_SCRIPTS || !fixtures('mainnet-blocks'))('scripts over a recor
       ['0x5b600056', '0x5300', ['step', 'JUMP', 'out of gas']],
       ['0x600063ffffffff52', '0x100000', ['step', 'MSTORE', 'out of gas']],
     ]
-    for (const [code, gas, told] of failures) {
-      expect((await traceCode(node.url, source, { code, gas })).result, code).toEqual([told])
+    for (const [code, gas, seen] of failures) {
+      expect((await traceCode(node.url, source, { code, gas })).result, code).toEqual([seen])
     }
   })
 

@@ -184,7 +184,7 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     expect(verified(home)).toMatchObject({ found: 0, head: { height: HEIGHT } })
   })
 
-  it('is told to clients without a path, and to the log with one', async () => {
+  it('is reported to clients without a path, to the log with one', async () => {
     const home = copy('served')
     const node = await startNode(['start', '--home', home, FAST])
     const number = `0x${height.toString(16)}`

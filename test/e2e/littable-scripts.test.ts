@@ -9,6 +9,7 @@ import {
   LeaseExpiredError,
   type Littable,
   LittableError,
+  type LittableIterator,
   type LittableRecord,
   LockedError,
   openLittable,
@@ -17,6 +18,7 @@ import {
 } from 'hearth'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { endOf, ROOT, tempHome } from './harness.ts'
+import { sleep, until } from './waiting.ts'
 
 const dir = tempHome()
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
@@ -195,10 +197,16 @@ describe('errors', () => {
     const store = await open(fresh(), { iteratorLeaseMs: 1000 })
     const table = await store.table({ name: 't' })
     await table.putBatch([1, 2, 3].map((n) => ({ key: bytes(`${n}`), value: bytes('') })))
-    const records = table.iterate({ batch: 1 })
-    expect(text((await records.next()).value?.key)).toBe('1')
-    await new Promise((resolve) => setTimeout(resolve, 2000))
-    const expired = await records.next().catch((e: unknown) => e)
+    let records: LittableIterator | undefined
+    // A busy machine may take longer than the lease before the first record: another iterator is
+    // opened then.
+    await until('a first record', async () => {
+      records = table.iterate({ batch: 1 })
+      const first = await records.next().catch(() => undefined)
+      return text(first?.value?.key) === '1'
+    })
+    await sleep(2000)
+    const expired = await records?.next().catch((e: unknown) => e)
     expect(expired).toBeInstanceOf(LeaseExpiredError)
   })
 })

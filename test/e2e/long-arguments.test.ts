@@ -23,7 +23,7 @@ let node: DevNode & RunningNode
 
 beforeAll(async () => {
   node = await startDev()
-}, 60_000)
+})
 
 afterAll(async () => void (await node?.stop()))
 

@@ -7,7 +7,7 @@ import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Scrape, samplesOf } from '../unit/scrape.ts'
 import { quiet, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
-import { movedOn, scrapeOf } from './movement.ts'
+import { atRest, movedOn, scrapeOf } from './movement.ts'
 import { sleep, until } from './waiting.ts'
 
 /** Without a clock of syncs nothing is flushed by itself. */
@@ -71,6 +71,7 @@ async function mine(): Promise<string> {
 }
 
 it('an idle node moves none', async () => {
+  await atRest(node, 'litt_')
   expect(await movedBy(() => sleep(IDLE_MS))).toEqual({})
 })
 

@@ -7,7 +7,7 @@ import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Scrape, samplesOf } from '../unit/scrape.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
-import { movedOn, scrapeOf } from './movement.ts'
+import { atRest, movedOn, scrapeOf } from './movement.ts'
 import { sleep, until } from './waiting.ts'
 
 /** Blocks between two snapshots. */
@@ -95,6 +95,7 @@ describe('after a kill', () => {
     expect(of('apply_changesets_latency_count{success="true"}')).toBe(3)
     expect([of('commit_latency_count{success="true"}'), of('current_version')]).toEqual([0, 2 * INTERVAL + 3])
     expect(of('current_snapshot_height')).toBe(2 * INTERVAL)
+    await atRest(node, 'flatkv_')
     const idle = await movedBy(() => sleep(500))
     expect(idle).toEqual({})
   })

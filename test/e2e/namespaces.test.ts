@@ -122,7 +122,7 @@ describe('hearth dev', () => {
     }),
   )
 
-  it('is not what `start` is told to be', () => {
+  it('leaves `start` to refuse the name of no namespace', () => {
     expect(hearth(['start', '--home', home, '--evm.namespaces=ETH']).status).toBe(2)
   })
 })

@@ -51,14 +51,14 @@ describe('the stores', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('tell of history that was pruned', async () => {
+  it('report history that was pruned', async () => {
     await start('--state-commit.flatkv.state_history_blocks=4')
     await new Sender(node).transfers(12)
-    const told = await line('stores', 'old history was pruned')
-    expect(told).toMatchObject({ level: 'info', seconds })
+    const logged = await line('stores', 'old history was pruned')
+    expect(logged).toMatchObject({ level: 'info', seconds })
     // The first block may be logged alone; further ones are logged a minute later.
-    expect(Number(told.height)).toBeGreaterThan(0)
-    expect([Number(told.blocks) > 0, Number(told.rows) > 0]).toEqual([true, true])
+    expect(Number(logged.height)).toBeGreaterThan(0)
+    expect([Number(logged.blocks) > 0, Number(logged.rows) > 0]).toEqual([true, true])
     expect(await node.stop()).toBe(0)
   })
 
@@ -79,15 +79,15 @@ describe('the stores', () => {
 })
 
 describe('the bake worker', () => {
-  it('tells how many blocks are not baked, and what bakes them', async () => {
+  it('reports how many blocks are not baked, and what bakes them', async () => {
     await start()
     const home = homes[0] as string
     await new Sender(node).transfers(5)
     expect(await node.stop()).toBe(0)
     node = await startNode(['start', '--home', home, '--log.level=info', ...BAKING])
-    const told = await line('bake', 'blocks are not baked: `hearth bake` bakes older ones')
+    const logged = await line('bake', 'blocks are not baked: `hearth bake` bakes older ones')
     const command = `hearth bake --home ${home}`
-    expect(told).toMatchObject({ level: 'warn', blocks: 5, of: 5, command })
+    expect(logged).toMatchObject({ level: 'warn', blocks: 5, of: 5, command })
     const status = () => hearth(['status', '--home', home]).stdout
     expect(status()).toContain(`0 of 5 blocks: \`${command}\` bakes the rest`)
     expect(hearth(['bake', '--home', home]).status).toBe(0)
@@ -99,7 +99,7 @@ describe('the bake worker', () => {
     expect(await node.stop()).toBe(0)
   })
 
-  it('tells when it begins and stops, each time the node starts', async () => {
+  it('reports its begin and its stop, at each start of the node', async () => {
     await start(...BAKING)
     await new Sender(node).transfers(2)
     await allBaked(node, 2)

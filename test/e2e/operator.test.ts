@@ -170,7 +170,7 @@ describe('hearth status', () => {
     expect(statusOf(home)).toEqual([1, { home, pid: null }])
   })
 
-  it('tells a node that serves nothing from none', async () => {
+  it('knows a node that serves nothing from no node', async () => {
     const home = freshHome()
     const node = await startNode(['dev', '--home', home])
     const file = path.join(home, 'data', 'node.json')

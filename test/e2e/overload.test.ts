@@ -212,7 +212,7 @@ describe('long work', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [hashes[0], { tracer: 'callTracer' }] })
     // The wait begins when the node has read the request, which happens late on a busy machine: the
     // thread is held for longer until the wait shows.
-    await doubled('a wait that is told', { from: 500, most: 60_000 }, async (heldMs) => {
+    await doubled('a wait that the answer names', { from: 500, most: 60_000 }, async (heldMs) => {
       const releaseThread = await takeThread()
       const began = performance.now()
       const answer = fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })

@@ -51,6 +51,30 @@ it.skipIf(stale)('the installed command without ES modules is the same', () => {
   expect([wrong.status, wrong.stderr]).toEqual([2, hearth(['nothing']).stderr])
 })
 
+it.skipIf(stale)('prints version and commands without the program', () => {
+  const copy = fs.mkdtempSync(path.join(ROOT, 'dist/.alone-'))
+  try {
+    const cli = path.join(copy, 'dist/cli')
+    fs.mkdirSync(cli, { recursive: true })
+    fs.copyFileSync(path.join(CLI, 'hearth.cjs'), path.join(cli, 'hearth.cjs'))
+    fs.writeFileSync(path.join(copy, 'package.json'), '{"version":"7.8.9"}')
+    const printed = (...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(cli, 'hearth.cjs'), ...args], { encoding: 'utf8' })
+      return { status, stdout, stderr }
+    }
+    const version = `hearth/v7.8.9/${process.platform}-${process.arch}/node${process.versions.node}\n`
+    expect(printed('--version')).toEqual({ status: 0, stdout: version, stderr: '' })
+    const { stdout } = hearth(['--help'])
+    expect(stdout).toMatch(/^usage: hearth COMMAND \[FLAGS\]\n/)
+    expect(printed('--help')).toEqual({ status: 0, stdout, stderr: '' })
+    expect(printed()).toEqual({ status: 2, stdout, stderr: '' })
+    // Every other line needs the program, which is not there.
+    expect(printed('dev', '--help').status).toBe(1)
+  } finally {
+    fs.rmSync(copy, { recursive: true, force: true })
+  }
+})
+
 it.skipIf(stale)('starts where V8 refuses the code cache', () => {
   const copy = fs.mkdtempSync(path.join(ROOT, 'dist/.refused-'))
   try {

@@ -2,7 +2,7 @@
 // debug methods.
 import { createHmac } from 'node:crypto'
 import fs from 'node:fs'
-import http from 'node:http'
+import type http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -13,6 +13,7 @@ import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { jwtSecret, tokenCheck } from '../../ts/server/admission/auth.ts'
 import { jwtCheck } from '../../ts/server/admission/jwt.ts'
 import { AuthFileError, Readiness, type Server, startServer } from '../../ts/server/index.ts'
+import { freePort } from '../free-port.mjs'
 import { fakeCore, fakeStream } from './fake-core.ts'
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-auth-'))
@@ -249,15 +250,6 @@ describe('files of the settings', () => {
     expect(jwtSecret(`  ${SECRET}\n`, 'f').toString('hex')).toBe(SECRET)
   })
 })
-
-/** A free port. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = http.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 
 describe('the listener of debug methods', () => {
   it('has them alone, and the others do not have them', async () => {

@@ -318,7 +318,7 @@ describe('an engine', () => {
 })
 
 describe('settings', () => {
-  it('are what the core is told', () => {
+  it('reach the configuration of the core', () => {
     const settings = settingsOf({
       'consensus.supervise': 'false',
       'consensus.proposal_budget': '7ms',

@@ -92,7 +92,7 @@ describe('hearth.service as a service', () => {
     fs.rmSync(dir, { recursive: true })
   })
 
-  it('tells the commands that it needs, which there are', () => {
+  it('names the commands that it needs, which there are', () => {
     const commands = [...unit.matchAll(/hearth (\w+) --home/g)].map(([, name]) => name)
     expect(commands).toEqual(['import', 'status'])
     for (const name of commands) expect(names).toContain(name)

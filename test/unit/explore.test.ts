@@ -56,7 +56,7 @@ it('knows console.log, of versions that hashed uint too', () => {
   expect(names.call(`0x12345678${word(1)}`)).toMatch(/^0x12345678\(/)
 })
 
-it('tells events of ERC-20 and ERC-721 apart by their topics', () => {
+it('separates events of ERC-20 and ERC-721 by their topics', () => {
   const names = new Names()
   const topics = [TRANSFER_TOPIC, `0x${addressWord(A)}`, `0x${addressWord(B)}`]
   expect(names.event(topics, `0x${word(5)}`)).toBe('Transfer(from: 0xaaaa..aaaa, to: 0xbbbb..bbbb, value: 5)')

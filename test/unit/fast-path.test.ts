@@ -191,7 +191,7 @@ describe('a request in one piece', () => {
     expect(one.length).toBeGreaterThan(30)
   })
 
-  it('may expect to be told to go on', async () => {
+  it('gets 100 Continue where it expects that', async () => {
     const { port } = await serve()
     const got = (await exchange(port, [plain(ASK('eth_chainId'), 'Expect: 100-continue')])).toString()
     expect(got).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\n/)
@@ -379,7 +379,7 @@ describe('a connection', () => {
     expect(sent).toHaveBeenCalledTimes(1)
   })
 
-  it('that is silent from the start is told so', async () => {
+  it('that is silent from the start gets 408', async () => {
     const { port } = await serve({ 'evm.read_header_timeout': '1s' })
     expect((await exchange(port, [])).toString()).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   })

@@ -86,9 +86,9 @@ export class ModelChain {
     const events = async (after: number, wait: boolean): Promise<Uint8Array> => {
       if (wait && after >= this.events.length) await new Promise<void>((resolve) => this.waiting.add(resolve))
       const first = Math.max(after, this.floor)
-      const told = this.events.slice(first, first + this.page)
-      const next = Math.min(first + told.length, this.events.length)
-      return bytes({ next, missed: Math.max(0, this.floor - after), events: told })
+      const events = this.events.slice(first, first + this.page)
+      const next = Math.min(first + events.length, this.events.length)
+      return bytes({ next, missed: Math.max(0, this.floor - after), events })
     }
     return { events, request: request as Core['request'] }
   }

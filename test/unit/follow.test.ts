@@ -141,7 +141,7 @@ describe('following a chain with forks', () => {
     expect(heard.heard).toEqual(model.chain.slice(20).map((block) => block.hash))
   })
 
-  it('tells those of a block that cannot be read, and nobody else', async () => {
+  it('says that logs are lost where a block cannot be read', async () => {
     const model = new ModelChain(seeded(3))
     const core = model.core()
     const request: Core['request'] = async (op, args) => {
@@ -199,8 +199,8 @@ describe('filters', () => {
     let now = 0
     const filters = new Filters(following(new ModelChain(seeded(1))).follower, 1000, { now: () => now })
     for (let i = 0; i < FILTERS_MAX; i++) await filters.open({ kind: 'blocks' })
-    const told = { code: -32005, message: `too many filters: at most ${FILTERS_MAX}` }
-    expect(await refusal(filters.open(LOGS))).toMatchObject(told)
+    const refused = { code: -32005, message: `too many filters: at most ${FILTERS_MAX}` }
+    expect(await refusal(filters.open(LOGS))).toMatchObject(refused)
     now = 1001
     expect(parse(await filters.changes(await filters.open(LOGS)))).toEqual([])
   })

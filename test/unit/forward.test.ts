@@ -50,9 +50,9 @@ const answering =
 
 /** Forwards one request; returns the outcome, and the reports to the operator. */
 async function one(url: string, more: Partial<ForwardOptions> = {}) {
-  const told: string[] = []
-  const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2, onFailure: (reason) => told.push(reason), ...more })
-  return [await forward('eth_sendRawTransaction', ['0x01']), told] as const
+  const reasons: string[] = []
+  const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2, onFailure: (reason) => reasons.push(reason), ...more })
+  return [await forward('eth_sendRawTransaction', ['0x01']), reasons] as const
 }
 
 describe('a forwarded request', () => {
@@ -99,9 +99,9 @@ describe('a forwarded request', () => {
       },
     ],
   ])('is unusable where the answer is %s', async (_, serve) => {
-    const [answer, told] = await one(await serverOf(serve))
-    expect([answer, told.length]).toEqual([{ failure: 'unusable' }, 1])
-    expect(told[0]).not.toContain(SECRET)
+    const [answer, reasons] = await one(await serverOf(serve))
+    expect([answer, reasons.length]).toEqual([{ failure: 'unusable' }, 1])
+    expect(reasons[0]).not.toContain(SECRET)
   })
 
   it('ends at its time limit', async () => {
@@ -207,9 +207,9 @@ describe('a forwarded request', () => {
   it('says where nothing was sent', async () => {
     const url = await serverOf(() => undefined)
     await new Promise((resolve) => servers.pop()?.close(resolve))
-    const [answer, told] = await one(url)
-    expect([answer, told]).toEqual([{ failure: 'unreachable' }, [expect.stringContaining('ECONNREFUSED')]])
-    expect(told[0]).not.toContain(SECRET)
+    const [answer, reasons] = await one(url)
+    expect([answer, reasons]).toEqual([{ failure: 'unreachable' }, [expect.stringContaining('ECONNREFUSED')]])
+    expect(reasons[0]).not.toContain(SECRET)
   })
 
   it('is refused where as many as may wait for an answer', async () => {

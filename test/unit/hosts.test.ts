@@ -77,7 +77,7 @@ describe('a request for a host', () => {
     expect(await exchange(httpUrl, head + 'x'.repeat(100_000))).toEqual(['404', 'not found: JSON-RPC is at /'])
   })
 
-  it('is told that a port speaks WebSocket alone', async () => {
+  it('gets 426 from a port that speaks WebSocket alone', async () => {
     const { wsUrl } = await serve({})
     expect(await exchange(wsUrl?.replace('ws:', 'http:'), post('host: localhost\r\n'))).toEqual(['426', 'this port speaks WebSocket alone'])
   })

@@ -120,7 +120,7 @@ describe('frames', () => {
     }
   })
 
-  it('tell whether something is not complete', () => {
+  it('show whether something is not complete', () => {
     const counter = new FrameCounter()
     const unfinishedAfter = (...bytes: Buffer[]): boolean => {
       for (const part of bytes) counter.feed(part)

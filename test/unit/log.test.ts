@@ -112,7 +112,7 @@ describe('requests that take long', () => {
   let clock = 0
   const meter = { ...NO_METER, now: () => clock }
 
-  function told(overMs: number): [dispatch: ReturnType<typeof makeDispatch>, slow: SlowRequest[]] {
+  function watched(overMs: number): [dispatch: ReturnType<typeof makeDispatch>, slow: SlowRequest[]] {
     const slow: SlowRequest[] = []
     const core = fakeCore(
       {
@@ -132,7 +132,7 @@ describe('requests that take long', () => {
   const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
   it('report method, connection, client, duration and bytes', async () => {
-    const [dispatch, slow] = told(1000)
+    const [dispatch, slow] = watched(1000)
     await dispatch(asked('eth_blockNumber'), client)
     await dispatch(asked('eth_chainId'), client)
     expect(slow).toEqual([
@@ -141,7 +141,7 @@ describe('requests that take long', () => {
   })
 
   it('report streams and batches with all their bytes', async () => {
-    const [dispatch, slow] = told(-1)
+    const [dispatch, slow] = watched(-1)
     await drain(await dispatch(asked('debug_traceBlockByNumber', ['0x1']), client))
     await drain(await dispatch(`[${asked('eth_chainId')},${asked('debug_traceBlockByNumber', ['0x1'])},${asked('eth_nothing')}]`, client))
     expect(slow.map(({ method, bytes, success }) => [method, bytes, success])).toEqual([
@@ -152,8 +152,8 @@ describe('requests that take long', () => {
     ])
   })
 
-  it('are not told below the threshold', async () => {
-    const [dispatch, slow] = told(1500)
+  it('are not reported below the threshold', async () => {
+    const [dispatch, slow] = watched(1500)
     await dispatch(asked('eth_blockNumber'), client)
     expect(slow).toEqual([])
   })

@@ -325,8 +325,8 @@ describe('an owner that does not answer', () => {
       ownerOf,
       () => now,
     )
-    const told: string[] = []
-    const meter = { sent: () => told.push('sent'), failed: (reason: string) => told.push(reason) }
+    const counted: string[] = []
+    const meter = { sent: () => counted.push('sent'), failed: (reason: string) => counted.push(reason) }
     const send = async () => {
       const got = await redirects.send(sender(1), 'eth_sendRawTransaction', ['0x'], meter)
       return got !== undefined && 'failure' in got ? got.failure : got?.answer
@@ -336,7 +336,7 @@ describe('an owner that does not answer', () => {
     expect(await send()).toBe('in_doubt')
     now = 2000
     expect(await send()).toEqual({ result: '0x1' })
-    expect(told).toEqual(['sent', 'unreachable', 'in_doubt', 'sent'])
+    expect(counted).toEqual(['sent', 'unreachable', 'in_doubt', 'sent'])
   })
 })
 

@@ -151,7 +151,7 @@ describe('a batch that is too large', () => {
     for (const id of ['x', '1 2', '{}', '[1]', '"a"b']) expect(refused(`[{"id":${id}},0,0${' '.repeat(300)}]`).id).toBeUndefined()
   })
 
-  it('tells the methods of the requests that were looked at', () => {
+  it('has the methods of the requests that were looked at', () => {
     const text = `[${call('1')},5,${call('2', 'eth_x')},${call('3')}]`
     expect(refused(text).methods).toEqual(['eth_blockNumber', undefined, 'eth_x'])
   })

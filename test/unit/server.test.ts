@@ -10,6 +10,7 @@ import type { Core, ResultStream } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { negotiate } from '../../ts/server/accept.ts'
 import { ListenError, type Server, startServer } from '../../ts/server/index.ts'
+import { freePort } from '../free-port.mjs'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 const opened: Server[] = []
@@ -337,12 +338,7 @@ describe('WebSocket', () => {
   })
 
   it('shares the port of HTTP where both settings name it', async () => {
-    const port = await new Promise<number>((resolve) => {
-      const probe = net.createServer().listen(0, '127.0.0.1', () => {
-        const { port } = probe.address() as net.AddressInfo
-        probe.close(() => resolve(port))
-      })
-    })
+    const port = await freePort()
     const { httpUrl, wsUrl } = await serve(core(), { 'evm.http_port': String(port), 'evm.ws_port': String(port) })
     expect([httpUrl, wsUrl]).toEqual([`http://127.0.0.1:${port}`, `ws://127.0.0.1:${port}`])
     const socket = await open(wsUrl)

@@ -10,7 +10,7 @@ import { coreFile, isolatedVmFile, scriptCommand, whyNoLibrary } from '../../ts/
 const settingsOf = (flags: Partial<Record<SettingKey, string>>) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
 const COMMAND = { program: '/bin/node', args: ['main.js'] }
 
-test('the core is told the settings by value', () => {
+test('the core gets the settings by value', () => {
   expect(scriptsConfig(settingsOf({}), COMMAND)).toEqual({
     ...COMMAND,
     workers: 0,
@@ -59,7 +59,7 @@ describe('without the library', () => {
 
   const what = `JavaScript tracers are not available: isolated-vm for Node ${process.versions.node}`
 
-  test('a checkout is told to build', () => {
+  test('in a checkout the message says to build', () => {
     const root = packageWith(['native/setup/isolated-vm.mjs', 'native/isolated-vm-1.node'])
     expect(whyNoLibrary(root)).toBe(
       `${what} is not built. Run npm run build in the checkout, which names what is missing, then start the node again`,

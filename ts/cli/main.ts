@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The program `hearth`.
 import { isatty } from 'node:tty'
+import { brief } from './brief.ts'
 import { loadProgram } from './load.ts'
 
 /** Width of a terminal that does not say how wide it is, in characters. */
@@ -29,9 +30,9 @@ async function ask(question: string): Promise<boolean> {
  */
 const EXIT_WAIT_MS = 200
 
-async function run(): Promise<void> {
+async function run(argv: readonly string[]): Promise<void> {
   const { main } = await loadProgram()
-  process.exitCode = await main(process.argv.slice(2), {
+  process.exitCode = await main(argv, {
     out: (text) => process.stdout.write(text),
     write: (bytes) =>
       new Promise((resolve) => {
@@ -46,4 +47,10 @@ async function run(): Promise<void> {
   })
 }
 
-void run()
+const argv = process.argv.slice(2)
+const printed = brief(argv)
+if (printed === undefined) void run(argv)
+else {
+  process.stdout.write(printed.text)
+  process.exitCode = printed.code
+}

@@ -4,10 +4,11 @@ import { ConsensusError } from '../consensus/error.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import { FollowError } from '../follow/index.ts'
 import { ForkError } from '../fork/index.ts'
-import { clientVersion } from '../node/version.ts'
 import { AuthFileError } from '../server/admission/auth.ts'
 import { ListenError } from '../server/listener.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
+import { brief } from './brief.ts'
+import { listHelp } from './columns.ts'
 import type { Command, CommandFamily, Terminal } from './command.ts'
 import { backup } from './commands/backup.ts'
 import { bake } from './commands/bake.ts'
@@ -24,7 +25,7 @@ import { status } from './commands/status.ts'
 import { testnet } from './commands/testnet.ts'
 import { compare, simulate, trace } from './commands/trace.ts'
 import { EXIT } from './exit.ts'
-import { commandHelp, listHelp } from './help.ts'
+import { commandHelp } from './help.ts'
 import { HomeDeniedError } from './home-lock.ts'
 
 /** Every command. */
@@ -59,9 +60,10 @@ type Found = { readonly command: Command; readonly args: readonly string[] } | {
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   let found: Found | undefined
   try {
-    if (argv[0] === '--version' || argv[0] === '-v' || argv[0] === 'version') {
-      terminal.out(`${clientVersion()}\n`)
-      return EXIT.done
+    const printed = brief(argv)
+    if (printed !== undefined) {
+      terminal.out(printed.text)
+      return printed.code
     }
     found = find('hearth', COMMANDS, argv)
     if ('help' in found) {
@@ -96,7 +98,11 @@ function find(before: string, commands: readonly (Command | CommandFamily)[], li
   if (name === 'help' && args.length > 0) return find(before, commands, [...args, '--help'])
   if (name === undefined || name === 'help' || isHelpFlag(name)) {
     if (name === undefined && leading.length > 0) throw new UsageError(`a command is missing: ${commands.map((c) => c.name).join(', ')}`)
-    return { help: listHelp(before, commands), code: name === undefined ? EXIT.usage : EXIT.done }
+    const help = listHelp(
+      before,
+      commands.map((command) => [command.name, command.doc]),
+    )
+    return { help, code: name === undefined ? EXIT.usage : EXIT.done }
   }
   const command = commands.find((c) => c.name === name)
   if (command === undefined) {

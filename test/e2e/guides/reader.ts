@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { freePort } from '../network-ports.ts'
+import { freePort } from '../../free-port.mjs'
 import { PATIENCE_MS, sleep, until } from '../waiting.ts'
 import { type Block, blocksOf, jsonDifference, textDifference } from './page.ts'
 

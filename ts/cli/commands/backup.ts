@@ -4,6 +4,7 @@ import { engineFilesIn, keepEngineFiles } from '../../consensus/backup.ts'
 import type { BackupReport } from '../../core/db.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { homeOf } from '../home.ts'
 import { DB_FLAGS, required, runTask } from './db/task.ts'
 import { bytesText } from './db/text.ts'
@@ -50,7 +51,7 @@ function text({ dir, head, besideNode, snapshot, copied, linked, removed }: Back
 
 export const backup: Command = {
   name: 'backup',
-  doc: 'Copy the data directory into a new folder, also while a node runs on it.',
+  doc: COMMAND_DOCS.backup,
   more: [
     'Each backup is a data directory of its own, DIR/HEIGHT-NUMBER. Files that never change are hard',
     'links: they take no space and share their data on the disk with the data directory or the backup',

@@ -5,6 +5,7 @@ import { startBakeJob, startNodeCommand } from '../../core/native.ts'
 import { nodeConfig, storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
 import { duration } from '../progress.ts'
 import { bytesText } from './db/text.ts'
@@ -48,7 +49,7 @@ async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promi
 
 export const bake: Command = {
   name: 'bake',
-  doc: 'Compute and store the traces of existing blocks. If a node runs on the data directory, it does the work.',
+  doc: COMMAND_DOCS.bake,
   flags: {
     ...HOME_FLAG,
     from: { value: 'HEIGHT', doc: 'First block. Default: the first one of the chain.' },

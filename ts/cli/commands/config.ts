@@ -16,6 +16,7 @@ import { settingsFile } from '../../node/settings-file.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import { checkFiles, checkHome } from '../check-files.ts'
 import type { Command, Terminal } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
 
 const defaultOf = (key: SettingKey, dev: boolean): unknown => {
@@ -120,7 +121,7 @@ async function run(parsed: Parsed, terminal: Terminal): Promise<number> {
 
 export const config: Command = {
   name: 'config',
-  doc: 'Check, print or compare the settings, or rewrite the settings file.',
+  doc: COMMAND_DOCS.config,
   more: [
     'check    whether the settings are valid and the files that they name can be used',
     'print    every setting, its value and its source (the default)',

@@ -11,6 +11,7 @@ import type { Server } from '../../server/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Command, Terminal } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { banner, explorerUrl, readyEvent } from '../dev/banner.ts'
 import { Chains } from '../dev/chains.ts'
 import { playDemo } from '../dev/demo.ts'
@@ -129,7 +130,7 @@ class DevRun {
 
 export const dev: Command = {
   name: 'dev',
-  doc: 'Run a development chain with funded accounts: a new one, or a fork of another chain.',
+  doc: COMMAND_DOCS.dev,
   flags: DEV_FLAGS,
   serves: true,
   async run(parsed, terminal) {

@@ -5,6 +5,7 @@ import { STANDARD_STREAM } from '../../core/jobs.ts'
 import { storage } from '../../node/node-config.ts'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG, homeOf, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { heightOf, runJob, STOPPED_EXIT } from './job.ts'
 
@@ -23,7 +24,7 @@ function outputFile(file: string, force: boolean): string {
 
 export const exportCommand: Command = {
   name: 'export',
-  doc: 'Write the canonical chain as RLP blocks, as `geth export` does.',
+  doc: COMMAND_DOCS.export,
   more: ['A FILE that ends in .gz is compressed with gzip; - is standard output. On failure no file is left.'],
   flags: {
     ...HOME_FLAG,

@@ -3,6 +3,7 @@ import { CoreError } from '../../core/error.ts'
 import { UsageError } from '../args.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { hasChain, makeFollowerHome } from '../follow/home.ts'
 import { FollowRun } from '../follow/run.ts'
 import { HOME_FLAG, homeOf, LISTEN_FLAGS } from '../home.ts'
@@ -13,7 +14,7 @@ const OTHER_SOURCES = ['engine.enabled', 'consensus.enabled'] as const
 
 export const follow: Command = {
   name: 'follow',
-  doc: 'Follow another node of any kind: serve traces, logs and receipts of its chain without its state.',
+  doc: COMMAND_DOCS.follow,
   more: [
     'Each block is executed on what the node proves of the state (debug_executionWitness, or',
     'eth_getProof), checked up to its state root, and kept with its trace capsule. Requests that need',

@@ -5,6 +5,7 @@ import { startNodeCommand } from '../../core/native.ts'
 import { storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG, homeOf, inHome, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { rates, streamLine } from '../progress.ts'
 import { type Finished, finishJob, inputFile, isInUse, runJob, STOPPED_EXIT } from './job.ts'
@@ -88,7 +89,7 @@ export function checksText(skipped: readonly string[]): string {
 
 export const importCommand: Command = {
   name: 'import',
-  doc: 'Execute and verify block files (RLP, as `geth export` writes them), or one recorded block.',
+  doc: COMMAND_DOCS.import,
   more: [
     'FILE may be compressed with gzip; - is standard input.',
     'If a node runs on the data directory, it imports the files, under its own settings, and continues',

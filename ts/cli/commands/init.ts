@@ -4,6 +4,7 @@ import { storage } from '../../node/node-config.ts'
 import { settingsFile } from '../../node/settings-file.ts'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { NETWORK_FLAGS } from '../consensus/flags.ts'
 import { HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsOf, writeSettingsFile } from '../home.ts'
 import { inputFile, runJob, STOPPED_EXIT } from './job.ts'
@@ -13,7 +14,7 @@ const OF_COMETBFT = [...Object.keys(NETWORK_FLAGS), 'operator', 'join', 'trust-h
 
 export const init: Command = {
   name: 'init',
-  doc: 'Make a data directory: its settings file, and with --genesis the first block of a chain.',
+  doc: COMMAND_DOCS.init,
   more: [
     'With --cometbft the blocks come from a network of validators: the data directory gets keys',
     'and settings of CometBFT in its folder cometbft, for a new network with this node as its only',

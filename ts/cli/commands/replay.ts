@@ -5,6 +5,7 @@ import type { JsonObject } from '../../core/port.ts'
 import { scriptsConfig } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { settingsOf } from '../home.ts'
 import { onStop } from '../signals.ts'
 import { inputFile, STOPPED_EXIT } from './job.ts'
@@ -42,7 +43,7 @@ function position(text: string | undefined): number | undefined {
 
 export const replay: Command = {
   name: 'replay',
-  doc: 'Trace transactions in files: tracer tests of go-ethereum, or recorded blocks. Needs no data directory.',
+  doc: COMMAND_DOCS.replay,
   flags: {
     trace: {
       value: 'CONFIG',

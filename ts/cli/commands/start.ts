@@ -1,11 +1,12 @@
 // hearth start: serves a home that init or import made; makes no blocks.
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG, LISTEN_FLAGS } from '../home.ts'
 import { serve, urlsOf } from './node.ts'
 
 export const start: Command = {
   name: 'start',
-  doc: 'Serve the chain in a data directory over JSON-RPC. The node makes no blocks.',
+  doc: COMMAND_DOCS.start,
   more: [
     'The node joins no network: new blocks come from `hearth import`, and transactions are refused, or',
     'forwarded where evm.forward_url names a node. With --engine a consensus client drives it. A data',

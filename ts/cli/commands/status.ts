@@ -5,6 +5,7 @@ import path from 'node:path'
 import { type EngineView, engineView } from '../../consensus/rpc.ts'
 import { bakeCommand, bakedCount, ROWS_INSTRUMENT, ROWS_TABLE } from '../baked.ts'
 import type { Command, Terminal } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG, homeOf } from '../home.ts'
 import { type LockHolder, lockHolder } from '../home-lock.ts'
 import { findRunning, type RunningNode, runTokenOf } from '../running.ts'
@@ -311,7 +312,7 @@ function sayAbsent(home: string, holder: LockHolder | undefined, json: boolean, 
 
 export const status: Command = {
   name: 'status',
-  doc: 'Describe the running node of a data directory: height, readiness, consensus, baking, sizes, memory.',
+  doc: COMMAND_DOCS.status,
   more: ['Exit code 1 if no node runs, or if it does not answer.'],
   flags: { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } },
   async run(parsed, terminal) {

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { NETWORK_FLAGS, numberFlag, TESTNET_UNBONDING_SECONDS } from '../consensus/flags.ts'
 import { STORE_SETTINGS } from '../home.ts'
 import { required } from './db/task.ts'
@@ -16,7 +17,7 @@ const BASE_PORT = 26_700
 
 export const testnet: Command = {
   name: 'testnet',
-  doc: 'Make data directories for a network of validators on this machine.',
+  doc: COMMAND_DOCS.testnet,
   more: [
     'Each node has a folder in DIR (node0 …, follower0 …) and is started with `hearth start --home`.',
     'DIR/testnet.json lists them with their ports: node i has p2p, rpc, http, ws, metrics, grpc and rest',

@@ -3,6 +3,7 @@
 // of simulated blocks.
 import type { Flag } from '../args.ts'
 import type { Command } from '../command.ts'
+import { COMMAND_DOCS } from '../command-docs.ts'
 import { HOME_FLAG } from '../home.ts'
 
 /** Exit code of `--check` where a transaction failed. */
@@ -33,7 +34,7 @@ const CHECK: Readonly<Record<string, Flag>> = { check: { doc: `Exit with ${SOME_
 
 export const trace: Command = {
   name: 'trace',
-  doc: 'Print the calls of a transaction or block as a tree; the origin of a failure comes first.',
+  doc: COMMAND_DOCS.trace,
   more: ['TX is a hash; BLOCK a height, hash or tag. --steps, --gas=opcode and =line need a Hearth node.'],
   flags: {
     ...SHARED,
@@ -71,7 +72,7 @@ export const trace: Command = {
 
 export const compare: Command = {
   name: 'compare',
-  doc: 'Print what differs in the calls of two transactions.',
+  doc: COMMAND_DOCS.compare,
   flags: { ...SHARED, ...ARTIFACTS },
   files: { name: 'TX', min: 2, max: 2 },
   run: async (parsed, terminal) => {
@@ -83,7 +84,7 @@ export const compare: Command = {
 
 export const simulate: Command = {
   name: 'simulate',
-  doc: 'Simulate blocks of calls (eth_simulateV1) and print the tree of each call.',
+  doc: COMMAND_DOCS.simulate,
   more: [
     'FILE holds the first parameter of eth_simulateV1 as JSON, or blockStateCalls alone; - is standard',
     'input. The node must have eth_simulateV1 and debug_traceCallMany.',

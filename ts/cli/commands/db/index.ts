@@ -1,6 +1,7 @@
 // hearth db: inspects and repairs the stores of a data directory. There is one file per command;
 // this is their table.
 import type { CommandFamily } from '../../command.ts'
+import { COMMAND_DOCS } from '../../command-docs.ts'
 import { dump } from './dump.ts'
 import { exportState } from './export.ts'
 import { importState } from './import.ts'
@@ -19,7 +20,7 @@ import { verify } from './verify.ts'
 
 export const db: CommandFamily = {
   name: 'db',
-  doc: 'Inspect, verify, repair and copy the stores of a data directory: a family of commands.',
+  doc: COMMAND_DOCS.db,
   commands: [
     info,
     verify,
