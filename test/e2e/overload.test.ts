@@ -246,6 +246,7 @@ describe('memory', () => {
     expect(await gauge('node_memory_budget_bytes')).toBe(64 << 20)
     expect(await gauge('node_memory_used_bytes')).toBeGreaterThan(64 << 20)
     await until('the line in the log', async () => node.log().includes('long requests are refused'))
+    await until('the line about the heap', async () => node.log().includes("V8's heap may grow beyond the memory of the node"))
     const said = logLines(node)
       .filter(({ component }) => component === 'memory')
       .map(({ level }) => level)

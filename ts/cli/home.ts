@@ -84,13 +84,14 @@ const fileOf = (file: string): { readonly path: string; readonly text: string } 
 
 /**
  * The settings of a command line, with or without a home; warnings go to standard error. `dev` uses
- * the defaults of `hearth dev`.
+ * the defaults of `hearth dev`. The environment is a copy: each read of process.env is a call of
+ * the system.
  */
 export function settingsOf(
   parsed: Parsed,
   home: string | undefined,
   terminal: Terminal,
-  { dev = false, environment = process.env }: { readonly dev?: boolean; readonly environment?: NodeJS.ProcessEnv } = {},
+  { dev = false, environment = { ...process.env } }: { readonly dev?: boolean; readonly environment?: NodeJS.ProcessEnv } = {},
 ): Resolved {
   const file = home === undefined ? undefined : fileOf(settingsFile(home))
   const resolved = resolveSettings({ flags: parsed.settings, environment, file, dev })

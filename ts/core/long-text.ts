@@ -3,8 +3,16 @@
 import { randomUUID } from 'node:crypto'
 import { free } from './free.ts'
 
-/** Stands for a long text in JSON. Random: no client can write it. */
-export const LONG_TEXT_MARK = `long-text-${randomUUID()}-`
+let made: string | undefined
+
+/**
+ * Stands for a long text in JSON. Random: no client can write it. It is made for the first one:
+ * Node takes milliseconds to load its cryptography, which few starts need.
+ */
+export function longTextMark(): string {
+  made ??= `long-text-${randomUUID()}-`
+  return made
+}
 
 /** Bytes that hold long texts. The bytes are freed once no text is left in them. */
 class Holder {
@@ -63,7 +71,7 @@ export class LongText {
     if (written === undefined) return this.toString()
     if (written === NONE_WRITTEN) written = []
     written.push(this)
-    return LONG_TEXT_MARK
+    return longTextMark()
   }
 
   /** Its characters in a copy; the text itself is dropped. */
@@ -80,9 +88,10 @@ export class LongText {
 
   /** JSON as bytes, with the texts moved to the places of their marks. */
   static inPlace(json: string, texts: readonly LongText[]): Buffer {
-    const parts = json.split(LONG_TEXT_MARK)
+    const mark = longTextMark()
+    const parts = json.split(mark)
     if (parts.length !== texts.length + 1) throw new Error(`${texts.length} long texts have ${parts.length - 1} places`)
-    const around = Buffer.byteLength(json) - texts.length * LONG_TEXT_MARK.length
+    const around = Buffer.byteLength(json) - texts.length * mark.length
     const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, { length }) => sum + length, around))
     const holder = new Holder(bytes, texts.length)
     let at = 0

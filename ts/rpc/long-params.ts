@@ -1,6 +1,6 @@
 // Long hexadecimal arguments are not part of the text that `JSON.parse` reads: a mark stands there
 // for each, and its bytes stay where they came until the core has them (ts/core/long-text.ts).
-import { LONG_TEXT_MARK, LongText, type TextRange } from '../core/long-text.ts'
+import { LongText, longTextMark, type TextRange } from '../core/long-text.ts'
 
 /** Shorter strings are parsed with the text around them, in bytes. */
 export const LONG_TEXT_BYTES_MIN = 64 * 1024
@@ -48,7 +48,7 @@ export function shortened(bytes: Buffer, strings: readonly TextRange[]): Shorten
   const parts: Buffer[] = []
   let at = 0
   for (const [i, { from, to }] of found.entries()) {
-    parts.push(bytes.subarray(at, from + QUOTE_BYTES), Buffer.from(LONG_TEXT_MARK + i))
+    parts.push(bytes.subarray(at, from + QUOTE_BYTES), Buffer.from(longTextMark() + i))
     at = to - QUOTE_BYTES
   }
   parts.push(bytes.subarray(at))
@@ -57,8 +57,9 @@ export function shortened(bytes: Buffer, strings: readonly TextRange[]): Shorten
 }
 
 /** The long text whose mark a string is. */
-function textOf(mark: string, long: readonly LongText[]): LongText | undefined {
-  return mark.startsWith(LONG_TEXT_MARK) ? long[Number(mark.slice(LONG_TEXT_MARK.length))] : undefined
+function textOf(text: string, long: readonly LongText[]): LongText | undefined {
+  const mark = longTextMark()
+  return text.startsWith(mark) ? long[Number(text.slice(mark.length))] : undefined
 }
 
 /** Changes each value within a value that is no array or object; gives the changed value. */

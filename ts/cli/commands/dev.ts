@@ -14,7 +14,6 @@ import type { Command, Terminal } from '../command.ts'
 import { COMMAND_DOCS } from '../command-docs.ts'
 import { banner, explorerUrl, readyEvent } from '../dev/banner.ts'
 import { Chains } from '../dev/chains.ts'
-import { playDemo } from '../dev/demo.ts'
 import { DEV_FLAGS } from '../dev/flags.ts'
 import { findOptions, forkConfig, originOf } from '../dev/fork.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
@@ -115,7 +114,7 @@ class DevRun {
     const chain = { server, core, accounts, settings: this.settings, origin: this.origin }
     const { json } = this.output
     // Runs before the console follows the chain: the demo prints its transactions itself.
-    const demo = this.parsed.flags.has('demo') ? await playDemo(core, accounts, this.origin) : undefined
+    const demo = this.parsed.flags.has('demo') ? await (await import('../dev/demo.ts')).playDemo(core, accounts, this.origin) : undefined
     json?.(await readyEvent(chain))
     for (const step of demo?.steps ?? []) json?.({ event: 'demo', ...step })
     void this.console?.follow(explorerUrl(chain))

@@ -186,8 +186,8 @@ async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): P
 }
 
 /**
- * Time after the start of a development chain at which its log names an old Node, in milliseconds:
- * loading the log's writer takes longer than the first answers.
+ * Time after the start of a development chain at which its log says what no answer waits for, in
+ * milliseconds: loading the log's writer takes longer than the first answers.
  */
 const NOTICE_MS = 1_000
 
@@ -201,8 +201,9 @@ function checkNode(log: Log): void {
 
 /** Says where V8 alone may take all the memory that the whole node has. */
 function checkHeap(budgetBytes: number, log: Log): void {
+  if (budgetBytes === 0) return
   const heapBytes = heapLimitBytes()
-  if (budgetBytes === 0 || heapBytes <= budgetBytes) return
+  if (heapBytes <= budgetBytes) return
   const help = 'start with NODE_OPTIONS=--max-old-space-size=MIB, a quarter of memory.budget_bytes or less'
   log.component('node').warn("V8's heap may grow beyond the memory of the node", { heapBytes, budgetBytes, help })
 }
@@ -380,7 +381,6 @@ export async function serve(
     ...nodeConfig(home, mode, settings),
     ...(cometbft && consensus ? { consensus: consensus.consensusConfig(cometbft, settings) } : {}),
   }
-  checkHeap(config.memoryBudgetBytes, log)
   await serveHome({ mode, home, settings, terminal, extras, log, readiness, stopped, signals, config, cometbft, consensus, ready })
   terminal.closed?.()
   return 0
@@ -527,7 +527,7 @@ async function startCometbft(
 
 /** Says where the node is reached: in its home, in its log and on the terminal. */
 async function announce(
-  { mode, home, settings, terminal, log, signals, cometbft, ready }: Served,
+  { mode, home, settings, terminal, log, signals, config, cometbft, ready }: Served,
   { metrics, server, runToken }: Listening,
   core: Core,
   baking: Baking | undefined,
@@ -539,11 +539,15 @@ async function announce(
   const [metricsUrl, consensusUrl] = [metrics.url, cometbft?.rpcUrl]
   const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl, consensusUrl, restUrl: cosmos?.restUrl, grpcUrl: cosmos?.grpcUrl }
   log.component('node').info('serving', { version: clientVersion(), home, ...urls })
-  if (mode === 'start') checkNode(log)
+  const notices = (): void => {
+    checkNode(log)
+    checkHeap(config.memoryBudgetBytes, log)
+  }
+  if (mode === 'start') notices()
   if (baking !== undefined) await sayUnbaked(baking, core, home, log)
   if (mode === 'start') sayNoBlocks(settings, log, terminal, following)
   if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
   terminal.out(await ready(server, core))
   signals.serving()
-  if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(() => checkNode(log))
+  if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(notices)
 }
