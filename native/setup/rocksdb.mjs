@@ -75,8 +75,14 @@ function targetFlags(arch) {
   return [...LINUX_FLAGS, ...processor]
 }
 
-function crates() {
-  const text = output('cargo', ['metadata', '--format-version', '1', '--locked', '--manifest-path', path.join(ROOT, 'Cargo.toml')], {
+/** Rust's name of the systems that the crates are fetched for. */
+const PLATFORMS = { x64: 'x86_64-unknown-linux-gnu', arm64: 'aarch64-unknown-linux-gnu' }
+
+/** Where cargo has unpacked the sources; it fetches the crates of this platform and no others. */
+function crates(arch) {
+  const platform = ['--filter-platform', PLATFORMS[arch]]
+  const manifest = ['--manifest-path', path.join(ROOT, 'Cargo.toml')]
+  const text = output('cargo', ['metadata', '--format-version', '1', '--locked', ...platform, ...manifest], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   if (!text)
@@ -197,7 +203,7 @@ export async function rocksdbEnv(machine = thisMachine()) {
   const version = output(compiler, ['--version'])
   if (!version)
     throw new SetupError('a C++ compiler and cmake are needed. Type: sudo apt-get install -y g++ cmake, then run the command again.')
-  const found = crates()
+  const found = crates(arch)
   const sys = found['librocksdb-sys'].dir
   const includes = [
     path.join(sys, 'rocksdb/include'),
