@@ -13,11 +13,11 @@ import { CACHE, say } from './env.mjs'
  * own.
  */
 const DEFAULT_SECONDS = {
-  'npm packages': 30,
+  'npm packages': 50,
   libclang: 10,
-  RocksDB: 150,
-  'isolated-vm': 90,
-  'core (release)': 180,
+  RocksDB: 200,
+  'isolated-vm': 40,
+  'core (release)': 290,
   'core (dev)': 240,
   TypeScript: 5,
   'the explorer': 3,
