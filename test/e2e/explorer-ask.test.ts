@@ -30,6 +30,20 @@ await describeInBrowser('the explorer, asked', (browser) => {
   const fill = (id: string, value: string): Promise<void> => page.locator(`[data-testid=${id}]`).first().fill(value)
   const value = (id: string): Promise<string> => page.evaluate<string>(`document.querySelector('[data-testid=${id}]').value`)
 
+  /**
+   * Runs the tracer of the page until an element shows: on a busy machine a script may run out of
+   * time before.
+   */
+  const ranUntil = (what: string, shows: string): Promise<void> =>
+    until(what, async () => {
+      await click('tracer-run')
+      const shown = watched.page.locator(shows).first()
+      return await shown.waitFor({ timeout: TRY_MS }).then(
+        () => true,
+        () => false,
+      )
+    })
+
   it('runs a mined transaction again, with the same calls', async () => {
     await watched.open(`/tx/${SWAP}`, '[data-testid=what-if]')
     await click('what-if')
@@ -122,9 +136,8 @@ await describeInBrowser('the explorer, asked', (browser) => {
     const source =
       '{ n: {}, step: function (log) { var op = log.op.toString(); this.n[op] = (this.n[op] || 0) + 1 }, fault: function () {}, result: function () { return this.n } }'
     await fill('tracer-source', source)
-    await click('tracer-run')
-    await watched.shows('[data-testid=result-row]')
-    const counts = await dev.call<Record<string, number>>('debug_traceTransaction', SWAP, { tracer: source })
+    await ranUntil('the result of the script', '[data-testid=result-row]')
+    const counts = await dev.call<Record<string, number>>('debug_traceTransaction', SWAP, { tracer: source, timeout: '5m' })
     await expect.poll(() => page.locator('[data-testid=result-row]').count(), { timeout: PAGE_MS_MAX }).toBe(Object.keys(counts).length)
     expect(Object.keys(counts).length).toBeGreaterThan(10)
     await fill('tracer-source', 'callTracer')
@@ -148,15 +161,7 @@ await describeInBrowser('the explorer, asked', (browser) => {
       'tracer-source',
       '{ step: function () { throw new Error("<b>here</b>") }, fault: function () {}, result: function () { return 1 } }',
     )
-    // On a busy machine a script may run out of time before it fails: it is run again.
-    const failure = watched.page.locator('[data-testid=trouble]:has-text("<b>here</b>")').first()
-    await until('the failure of the script', async () => {
-      await click('tracer-run')
-      return await failure.waitFor({ timeout: TRY_MS }).then(
-        () => true,
-        () => false,
-      )
-    })
+    await ranUntil('the failure of the script', '[data-testid=trouble]:has-text("<b>here</b>")')
     expect(watched.bad).toEqual([])
   })
 
