@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { hearth, ROOT } from './harness.ts'
+import { hearth, ROOT, startNode, tempHome } from './harness.ts'
 
 const CLI = path.join(ROOT, 'dist/cli')
 const built = (name: string): number => fs.statSync(path.join(CLI, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -73,6 +73,18 @@ it.skipIf(stale)('prints version and commands without the program', () => {
   } finally {
     fs.rmSync(copy, { recursive: true, force: true })
   }
+})
+
+it.skipIf(stale)('serves a new chain before it loads what few starts need', async () => {
+  const home = tempHome()
+  const file = path.join(home, 'modules.json')
+  const options = `${process.env.NODE_OPTIONS ?? ''} --require ${path.join(import.meta.dirname, 'loaded-modules.cjs')}`
+  const node = await startNode(['dev'], { NODE_OPTIONS: options, LOADED_MODULES: file })
+  const loaded = JSON.parse(fs.readFileSync(file, 'utf8')) as string[]
+  expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
+  expect(loaded).toContain('NativeModule http')
+  for (const name of ['crypto', 'v8', 'zlib', 'worker_threads', 'readline']) expect(loaded).not.toContain(`NativeModule ${name}`)
 })
 
 it.skipIf(stale)('starts where V8 refuses the code cache', () => {

@@ -36,20 +36,29 @@ const noHttp2: Plugin = {
 }
 
 /**
- * The client half of `ws` requires these two while it loads and needs them for `wss:` only; with
- * their cryptography they take 8 ms.
+ * Modules of Node that `ws` requires while it loads, with the functions that it takes out of them
+ * then. It needs them later: TLS for `wss:` only, cryptography for each WebSocket, zlib for those
+ * that compress.
  */
-const TLS = ['https', 'tls']
+const LATE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['https', ['request']],
+  ['tls', ['connect']],
+  ['crypto', ['createHash', 'randomBytes', 'randomFillSync']],
+  ['zlib', []],
+])
 
-/** Node's modules for TLS are loaded where `ws` first opens a connection with them. */
-const lazyTls: Plugin = {
-  name: 'lazy-tls',
-  resolveId: (source) => (TLS.includes(source) ? `\0lazy-${source}.cjs` : undefined),
+/** Begins the ids of what stands in their places. */
+const LATE_ID = '\0late-'
+
+/** These modules are loaded where one of their functions is first called. */
+const late: Plugin = {
+  name: 'late',
+  resolveId: (source) => (LATE.has(source) ? `${LATE_ID}${source}.cjs` : undefined),
   load(id) {
-    const name = TLS.find((tls) => id === `\0lazy-${tls}.cjs`)
-    if (name === undefined) return undefined
-    const member = name === 'https' ? 'request' : 'connect'
-    return `exports.${member} = (...given) => require('node:${name}').${member}(...given)\n`
+    const name = id.startsWith(LATE_ID) ? path.basename(id.slice(LATE_ID.length), '.cjs') : ''
+    const members = LATE.get(name)?.map((member) => `${member}: (...given) => require('node:${name}').${member}(...given)`)
+    if (members === undefined) return undefined
+    return `module.exports = new Proxy({ ${members.join(', ')} }, { get: (own, name) => own[name] ?? require('node:${name}')[name] })\n`
   },
 }
 
@@ -75,7 +84,7 @@ async function writeFile(input: string, file: string, external: readonly (string
     input: path.join(import.meta.dirname, input),
     platform: 'node',
     external: [...external],
-    plugins: [noHttp2, lazyTls, places, lazyExternalsPlugin],
+    plugins: [noHttp2, late, places, lazyExternalsPlugin],
     onLog: (level, log) => {
       if (level === 'warn') console.error(log.message)
     },

@@ -8,8 +8,6 @@
 // sent by node:http too: it parses the request again, and the app finds the reply (`Dispatched`).
 import http from 'node:http'
 import type { Socket } from 'node:net'
-import { promisify } from 'node:util'
-import zlib from 'node:zlib'
 import { bytesOf, isEmpty, isWhole, lengthOf, type WholeBody } from '../core/body.ts'
 import { release } from '../core/chunks.ts'
 import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
@@ -17,6 +15,7 @@ import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { AppOptions } from './app.ts'
+import { gzip } from './gzip.ts'
 import { isAllowedHost } from './hosts.ts'
 import { isJson } from './media.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
@@ -78,8 +77,6 @@ const UNUSUAL: ReadonlySet<string> = new Set([
   'origin',
   'access-control-request-method',
 ])
-
-const gzip = promisify(zlib.gzip)
 
 /** The head of a request, if it is ordinary. */
 interface Head {

@@ -2,13 +2,13 @@
 // client reads.
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { type ByteStream, bytesOf, type GzipBody, isEmpty, lengthOf, type WholeBody } from '../core/body.ts'
 import { release, textOf } from '../core/chunks.ts'
 import { limitUnsent } from '../core/socket.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { negotiate } from './accept.ts'
+import { gzip } from './gzip.ts'
 import { BAKED_PLAIN_BYTES_MAX, UNSENT_BYTES_MAX } from './limits.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
 import { parts } from './split.ts'
@@ -20,8 +20,6 @@ export interface Compression {
   /** 1 (fastest) to 9. */
   readonly level: number
 }
-
-const gzip = promisify(zlib.gzip)
 
 /**
  * Marks the answer as dependent on the accepted encodings; it may depend on a web page's origin
