@@ -7,11 +7,12 @@ use super::{
     NextBlock,
     producer::{DevChain, Steps, edits_of},
 };
-use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap, utils::keccak256_uncached};
+use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use alloy_rlp::Encodable as _;
 use hearth_chain::{Built, BuiltOutput, ChainError, INDEX_PAGE_HEIGHTS, StateAt};
 use hearth_evm::{RING_SLOTS, SystemAccounts, ring_slot};
 use hearth_flatkv::{TrieSession, TrieUpdate};
+use hearth_keccak::keccak256_one;
 use hearth_primitives::{Account, Header, Height, RootTracker as _, StateError, StateReader};
 use parking_lot::Mutex;
 use std::{
@@ -202,7 +203,7 @@ impl DevChain {
         making.reads.apply(&output);
         making.rlp.clear();
         block.header.encode(&mut making.rlp);
-        let hash = keccak256_uncached(&making.rlp);
+        let hash = keccak256_one(&making.rlp);
         (making.parent, making.parent_hash) = (block.header.clone(), hash);
         Ok(Built { hash, block, output })
     }

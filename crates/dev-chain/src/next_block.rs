@@ -1,8 +1,9 @@
 //! What the next block of a development chain is to be like.
 
 use super::clock::Clock;
-use alloy_primitives::{Address, B256, U256, utils::keccak256_uncached};
+use alloy_primitives::{Address, B256, U256};
 use hearth_chain::{BlockAttributes, Chain, Edits};
+use hearth_keccak::keccak256_one;
 use hearth_primitives::Header;
 
 /// Requested values for future blocks.
@@ -43,7 +44,7 @@ impl NextBlock {
             beneficiary: self.coinbase,
             gas_limit: self.gas_limit.unwrap_or(parent.gas_limit),
             misbehavior: alloy_primitives::Bytes::new(),
-            prev_randao: self.prev_randao.unwrap_or_else(|| keccak256_uncached(&draw)),
+            prev_randao: self.prev_randao.unwrap_or_else(|| keccak256_one(&draw)),
             extra_data: chain
                 .next_chain_id()
                 .mark(extra.map(|digest| digest.to_vec().into()).unwrap_or_default()),

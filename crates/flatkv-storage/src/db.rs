@@ -16,7 +16,7 @@ use hearth_primitives::StateError;
 use parking_lot::Mutex;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
-    DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, ReadTier, SliceTransform,
+    DBPinnableSlice, DBRawIterator, Env, FlushOptions, LogLevel, ReadOptions, ReadTier, SliceTransform,
     SnapshotWithThreadMode, WriteBatch, WriteBufferManager, WriteOptions, checkpoint::Checkpoint, properties,
 };
 use std::{
@@ -41,6 +41,9 @@ const BACKGROUND_JOBS: i32 = 4;
 /// Flushed files of a family before they are merged into the rest, all of which that rewrites: rows
 /// of a block are spread over all keys.
 const MERGED_FILES: i32 = 8;
+/// The same of a store that goes with its process and is mostly small: it flushes early, and few
+/// such files are read as soon as fewer larger ones.
+const MERGED_FILES_TRANSIENT: i32 = 12;
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
@@ -149,7 +152,8 @@ impl Family {
         });
         options.set_write_buffer_size(shares.memtable);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
-        options.set_level_zero_file_num_compaction_trigger(MERGED_FILES);
+        let merged_files = if transient { MERGED_FILES_TRANSIENT } else { MERGED_FILES };
+        options.set_level_zero_file_num_compaction_trigger(merged_files);
         match self {
             Self::Account | Self::Trie | Self::Index => {
                 options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
@@ -243,6 +247,10 @@ impl Db {
         if transient {
             // Threads that would open the table files of an old store: there is none.
             rocks_options.set_max_file_opening_threads(1);
+            // Threads that make blocks go first: what is not compacted yet only makes reads slower.
+            // The environment, and so the priority, is that of all stores of the process, and
+            // compactions of all stay behind only where the processors are all busy.
+            Env::new().map_err(rocks)?.lower_thread_pool_cpu_priority();
         } else {
             rocks_options.set_bytes_per_sync(1 << 20);
         }

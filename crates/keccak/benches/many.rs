@@ -1,9 +1,9 @@
-//! Keccak-256 of many inputs beside one after the other, at the sizes of trie nodes: a leaf of an
-//! account (one permutation) and a full branch (four).
+//! Keccak-256 of many inputs beside one after the other and the scalar permutation, at the sizes of
+//! trie nodes: a leaf of an account (one permutation) and a full branch (four).
 
 use alloy_primitives::utils::keccak256_uncached;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hearth_keccak::keccak256_many;
+use hearth_keccak::{keccak256_many, keccak256_one};
 use std::hint::black_box;
 
 const LEAF_BYTES: usize = 110;
@@ -19,6 +19,9 @@ fn hashes(c: &mut Criterion) {
                 b.iter(|| keccak256_many(black_box(inputs)));
             });
             group.bench_with_input(BenchmarkId::new("one by one", count), &inputs, |b, inputs| {
+                b.iter(|| black_box(inputs).iter().map(keccak256_one).collect::<Vec<_>>());
+            });
+            group.bench_with_input(BenchmarkId::new("scalar", count), &inputs, |b, inputs| {
                 b.iter(|| black_box(inputs).iter().map(keccak256_uncached).collect::<Vec<_>>());
             });
         }

@@ -11,7 +11,7 @@ const WORDS: usize = 25;
 const HASH_WORDS: usize = 4;
 
 /// Round constants of iota (FIPS 202, section 3.2.5).
-const ROUND_CONSTANTS: [u64; 24] = [
+pub(crate) const ROUND_CONSTANTS: [u64; 24] = [
     0x0000_0000_0000_0001,
     0x0000_0000_0000_8082,
     0x8000_0000_0000_808a,
@@ -39,7 +39,7 @@ const ROUND_CONSTANTS: [u64; 24] = [
 ];
 
 /// The last block of an input: what is left of it, and the padding (`0x01`, zeros, `0x80`).
-fn last_block(input: &[u8]) -> [u8; RATE_BYTES] {
+pub(crate) fn last_block(input: &[u8]) -> [u8; RATE_BYTES] {
     let rest = &input[(permutations(input.len()) - 1) * RATE_BYTES..];
     let mut block = [0; RATE_BYTES];
     block[..rest.len()].copy_from_slice(rest);
@@ -99,43 +99,44 @@ macro_rules! width {
             fn permute(state: &mut [$vector; WORDS]) {
                 let mut a = *state;
                 for constant in ROUND_CONSTANTS {
-                    // Theta.
+                    // Theta: what a column gains stays two words, since an addition of three
+                    // words is one instruction of AVX-512.
                     let c0 = $xor3($xor3(a[0], a[5], a[10]), a[15], a[20]);
                     let c1 = $xor3($xor3(a[1], a[6], a[11]), a[16], a[21]);
                     let c2 = $xor3($xor3(a[2], a[7], a[12]), a[17], a[22]);
                     let c3 = $xor3($xor3(a[3], a[8], a[13]), a[18], a[23]);
                     let c4 = $xor3($xor3(a[4], a[9], a[14]), a[19], a[24]);
-                    let d0 = $xor(c4, $rol::<1, 63>(c1));
-                    let d1 = $xor(c0, $rol::<1, 63>(c2));
-                    let d2 = $xor(c1, $rol::<1, 63>(c3));
-                    let d3 = $xor(c2, $rol::<1, 63>(c4));
-                    let d4 = $xor(c3, $rol::<1, 63>(c0));
+                    let (d0, e0) = (c4, $rol::<1, 63>(c1));
+                    let (d1, e1) = (c0, $rol::<1, 63>(c2));
+                    let (d2, e2) = (c1, $rol::<1, 63>(c3));
+                    let (d3, e3) = (c2, $rol::<1, 63>(c4));
+                    let (d4, e4) = (c3, $rol::<1, 63>(c0));
                     // Rho and pi: b[y + 5 * (2x + 3y mod 5)] from a[x + 5y].
-                    let b0 = $xor(a[0], d0);
-                    let b10 = $rol::<1, 63>($xor(a[1], d1));
-                    let b20 = $rol::<62, 2>($xor(a[2], d2));
-                    let b5 = $rol::<28, 36>($xor(a[3], d3));
-                    let b15 = $rol::<27, 37>($xor(a[4], d4));
-                    let b16 = $rol::<36, 28>($xor(a[5], d0));
-                    let b1 = $rol::<44, 20>($xor(a[6], d1));
-                    let b11 = $rol::<6, 58>($xor(a[7], d2));
-                    let b21 = $rol::<55, 9>($xor(a[8], d3));
-                    let b6 = $rol::<20, 44>($xor(a[9], d4));
-                    let b7 = $rol::<3, 61>($xor(a[10], d0));
-                    let b17 = $rol::<10, 54>($xor(a[11], d1));
-                    let b2 = $rol::<43, 21>($xor(a[12], d2));
-                    let b12 = $rol::<25, 39>($xor(a[13], d3));
-                    let b22 = $rol::<39, 25>($xor(a[14], d4));
-                    let b23 = $rol::<41, 23>($xor(a[15], d0));
-                    let b8 = $rol::<45, 19>($xor(a[16], d1));
-                    let b18 = $rol::<15, 49>($xor(a[17], d2));
-                    let b3 = $rol::<21, 43>($xor(a[18], d3));
-                    let b13 = $rol::<8, 56>($xor(a[19], d4));
-                    let b14 = $rol::<18, 46>($xor(a[20], d0));
-                    let b24 = $rol::<2, 62>($xor(a[21], d1));
-                    let b9 = $rol::<61, 3>($xor(a[22], d2));
-                    let b19 = $rol::<56, 8>($xor(a[23], d3));
-                    let b4 = $rol::<14, 50>($xor(a[24], d4));
+                    let b0 = $xor3(a[0], d0, e0);
+                    let b10 = $rol::<1, 63>($xor3(a[1], d1, e1));
+                    let b20 = $rol::<62, 2>($xor3(a[2], d2, e2));
+                    let b5 = $rol::<28, 36>($xor3(a[3], d3, e3));
+                    let b15 = $rol::<27, 37>($xor3(a[4], d4, e4));
+                    let b16 = $rol::<36, 28>($xor3(a[5], d0, e0));
+                    let b1 = $rol::<44, 20>($xor3(a[6], d1, e1));
+                    let b11 = $rol::<6, 58>($xor3(a[7], d2, e2));
+                    let b21 = $rol::<55, 9>($xor3(a[8], d3, e3));
+                    let b6 = $rol::<20, 44>($xor3(a[9], d4, e4));
+                    let b7 = $rol::<3, 61>($xor3(a[10], d0, e0));
+                    let b17 = $rol::<10, 54>($xor3(a[11], d1, e1));
+                    let b2 = $rol::<43, 21>($xor3(a[12], d2, e2));
+                    let b12 = $rol::<25, 39>($xor3(a[13], d3, e3));
+                    let b22 = $rol::<39, 25>($xor3(a[14], d4, e4));
+                    let b23 = $rol::<41, 23>($xor3(a[15], d0, e0));
+                    let b8 = $rol::<45, 19>($xor3(a[16], d1, e1));
+                    let b18 = $rol::<15, 49>($xor3(a[17], d2, e2));
+                    let b3 = $rol::<21, 43>($xor3(a[18], d3, e3));
+                    let b13 = $rol::<8, 56>($xor3(a[19], d4, e4));
+                    let b14 = $rol::<18, 46>($xor3(a[20], d0, e0));
+                    let b24 = $rol::<2, 62>($xor3(a[21], d1, e1));
+                    let b9 = $rol::<61, 3>($xor3(a[22], d2, e2));
+                    let b19 = $rol::<56, 8>($xor3(a[23], d3, e3));
+                    let b4 = $rol::<14, 50>($xor3(a[24], d4, e4));
                     // Chi and iota.
                     a = [
                         $xor($chi(b0, b1, b2), $splat(constant)),
@@ -251,10 +252,10 @@ fn rol_256_vl<const LEFT: i32, const RIGHT: i32>(a: __m256i) -> __m256i {
     _mm256_rol_epi64::<LEFT>(a)
 }
 
-/// `a ^ b ^ c`.
+/// `a ^ b ^ c`, of which the sum of the last two may serve several times.
 #[target_feature(enable = "avx2")]
 fn xor3_256(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
-    _mm256_xor_si256(_mm256_xor_si256(a, b), c)
+    _mm256_xor_si256(a, _mm256_xor_si256(b, c))
 }
 
 /// `a ^ (!b & c)`.

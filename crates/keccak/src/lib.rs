@@ -4,11 +4,13 @@
 //! One Keccak permutation fills a scalar core but only an eighth of a vector unit: the same words
 //! of eight states (AVX-512) or four (AVX2) stand in the lanes of one register, and are permuted
 //! together. Inputs of one batch must need the same number of permutations, so [`keccak256_many`]
-//! sorts them by that number. What is left over, and processors without these instructions, use the
-//! scalar permutation.
+//! sorts them by that number. An input that is left over has its five planes in five registers with
+//! AVX-512; processors without these instructions use the scalar permutation.
 
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod planes;
 
 use alloy_primitives::{B256, utils::keccak256_uncached};
 
@@ -56,6 +58,20 @@ fn has_eight() -> bool {
     std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512vl")
 }
 
+/// The Keccak-256 hash of an input, without a look into a cache of hashes.
+pub fn keccak256_one(input: impl AsRef<[u8]>) -> B256 {
+    one_with(widest(), input.as_ref())
+}
+
+fn one_with(width: Width, input: &[u8]) -> B256 {
+    match width {
+        // SAFETY: `widest` found the instructions; tests use no width that the processor lacks.
+        #[cfg(target_arch = "x86_64")]
+        Width::Eight => unsafe { planes::hash(input) },
+        _ => keccak256_uncached(input),
+    }
+}
+
 /// The Keccak-256 hashes of inputs, in their order.
 pub fn keccak256_many<T: AsRef<[u8]>>(inputs: &[T]) -> Vec<B256> {
     many_with(widest(), inputs)
@@ -78,7 +94,7 @@ const FEW_INPUTS: usize = 16;
 fn each_with<T: AsRef<[u8]>>(width: Width, inputs: &[T], hashes: &mut [B256]) {
     if width == Width::One || inputs.len() == 1 {
         for (hash, input) in hashes.iter_mut().zip(inputs) {
-            *hash = keccak256_uncached(input.as_ref());
+            *hash = one_with(width, input.as_ref());
         }
         return;
     }
@@ -97,7 +113,7 @@ fn each_with<T: AsRef<[u8]>>(width: Width, inputs: &[T], hashes: &mut [B256]) {
         #[cfg(target_arch = "x86_64")]
         let same = vectors(width, same, &bytes, hashes);
         for at in same {
-            hashes[*at as usize] = keccak256_uncached(bytes(*at));
+            hashes[*at as usize] = one_with(width, bytes(*at));
         }
     }
 }
@@ -187,6 +203,8 @@ mod tests {
             let inputs: Vec<_> = (0..=6 * RATE_BYTES).map(|len| input(len, len)).collect();
             let wanted: Vec<_> = inputs.iter().map(keccak256_uncached).collect();
             assert_eq!(many_with(width, &inputs), wanted, "{width:?}");
+            let one_by_one: Vec<_> = inputs.iter().map(|input| one_with(width, input)).collect();
+            assert_eq!(one_by_one, wanted, "{width:?}");
         }
     }
 

@@ -13,11 +13,6 @@ use smallvec::{SmallVec, smallvec};
 const EMBED_BELOW_BYTES: usize = 32;
 /// RLP of a hash: a byte that says its length, and the hash.
 const HASH_RLP_BYTES: usize = 33;
-/// Bytes before the items of a list of 256 bytes to 64 KiB.
-const LONG_LIST_BYTES: usize = 3;
-/// RLP of a branch that names 16 children by their hashes, and no other branch: an embedded child
-/// takes fewer bytes.
-const FULL_BRANCH_BYTES: usize = LONG_LIST_BYTES + 16 * HASH_RLP_BYTES + 1;
 
 /// A node whose children may still be on disk.
 #[derive(Debug)]
@@ -106,7 +101,7 @@ impl Body {
         let Self { node, rlp } = self;
         if let Node::Branch { children, marks } = node {
             let changed = std::mem::take(&mut marks.changed);
-            if rlp.len() == FULL_BRANCH_BYTES && replace_hashes(children, changed, rlp) {
+            if replace_hashes(children, changed, rlp) {
                 return;
             }
         }
@@ -116,19 +111,38 @@ impl Body {
     }
 }
 
-/// Replaces the hashes of some children in the RLP of a branch that names all of them by their
-/// hashes. `false` if one of these has none now.
+/// Replaces the hashes of changed children in the RLP that a branch had before they changed.
+/// `false` if that is not all that differs: one of these is not named by its hash now, or was not.
+///
+/// An entry is longest where it is a hash. So if all changed children are named by hashes now, and
+/// the RLP would be as long as it was, then each was named by a hash before, and all entries stand
+/// where they stood.
 fn replace_hashes(children: &mut [Link; 16], changed: u16, rlp: &mut [u8]) -> bool {
-    marked(children, changed).all(|(nibble, child)| {
-        let start = LONG_LIST_BYTES + usize::from(nibble) * HASH_RLP_BYTES + 1;
-        match (child.named(), rlp.get_mut(start..start + B256::len_bytes())) {
-            (Some(hash), Some(place)) => {
+    let payload: usize = children.iter().map(Link::encoded_len).sum::<usize>() + 1;
+    let Some(start) = rlp.len().checked_sub(payload) else { return false };
+    if start != list_header_len(payload) {
+        return false;
+    }
+    let mut at = start;
+    (0u8..).zip(children).all(|(nibble, child)| {
+        let entry = at..at + child.encoded_len();
+        at = entry.end;
+        if changed >> nibble & 1 == 0 {
+            return true;
+        }
+        match (child.named(), rlp.get_mut(entry)) {
+            (Some(hash), Some([_, place @ ..])) => {
                 place.copy_from_slice(hash.as_slice());
                 true
             }
             _ => false,
         }
     })
+}
+
+/// Bytes before the items of a list.
+fn list_header_len(payload: usize) -> usize {
+    Header { list: true, payload_length: payload }.length()
 }
 
 /// How a parent names a child.
@@ -416,4 +430,46 @@ pub(crate) fn nibbles(hash: &B256) -> [u8; 64] {
         pair[1] = byte & 0x0f;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A child by a number: none, one named by its hash, or an embedded one of some length.
+    fn child(number: u64) -> Link {
+        let byte = number as u8;
+        match number % 8 {
+            0 => Link::Empty,
+            1 | 2 => {
+                let reference = ShortRlp::new(&vec![byte; 1 + (number >> 8) as usize % 31]);
+                let body = Body::new(Node::Leaf { path: Vec::new(), value: Vec::new() });
+                let reference = reference.map(Reference::Embedded);
+                Link::Node(Loaded { body, reference, stored: false, has_row: false })
+            }
+            _ => Link::Hash(B256::repeat_byte(byte)),
+        }
+    }
+
+    #[test]
+    fn hashes_replaced_in_place_give_the_rlp_of_the_branch() {
+        let node = Node::Branch { children: Box::default(), marks: Marks::ALL };
+        let mut body = Body { node, rlp: Vec::new() };
+        let (mut random, mut replaced) = (1_u64, 0);
+        for round in 0..20_000 {
+            let Node::Branch { children, marks } = &mut body.node else { unreachable!() };
+            for _ in 0..1 + round % 3 {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let nibble = (random >> 60) as u8;
+                children[usize::from(nibble)] = child(random >> 24);
+                marks.set(nibble);
+            }
+            let (changed, mut rlp) = (marks.changed, body.rlp.clone());
+            replaced += usize::from(replace_hashes(children, changed, &mut rlp));
+            body.encode();
+            assert_eq!(body.rlp, body.node.encode(), "round {round}");
+        }
+        assert!(replaced > 2_000, "{replaced}");
+    }
 }
