@@ -54,7 +54,7 @@ function apply(dir: string, patch: Patch): void {
 
 /** What the copy has besides links to packages and to the native module. */
 const CRATES = ['home', 'pool', 'ledger', 'flatkv-storage'].map((name) => `crates/${name}/src`)
-const COPIED = ['ts', 'test/unit', 'test/e2e', 'docs', ...CRATES, 'package.json', 'tsconfig.json']
+const COPIED = ['ts', 'test/unit', 'test/e2e', 'docs', ...CRATES, 'SECURITY.md', 'package.json', 'tsconfig.json']
 const LINKED = ['node_modules', 'native']
 
 /** Unit tests that check tables against each other and against the docs. */
