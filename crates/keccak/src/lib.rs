@@ -65,9 +65,11 @@ pub fn keccak256_one(input: impl AsRef<[u8]>) -> B256 {
 
 fn one_with(width: Width, input: &[u8]) -> B256 {
     match width {
-        // SAFETY: `widest` found the instructions; tests use no width that the processor lacks.
         #[cfg(target_arch = "x86_64")]
-        Width::Eight => unsafe { planes::hash(input) },
+        Width::Eight => {
+            // SAFETY: `widest` found the instructions; tests use no width that the processor lacks.
+            unsafe { planes::hash(input) }
+        }
         _ => keccak256_uncached(input),
     }
 }
