@@ -211,13 +211,13 @@ width!(
 
 /// `a ^ b ^ c`.
 #[target_feature(enable = "avx512f")]
-fn xor3_512(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+pub(crate) fn xor3_512(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(a, b, c)
 }
 
 /// `a ^ (!b & c)`.
 #[target_feature(enable = "avx512f")]
-fn chi_512(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+pub(crate) fn chi_512(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0xd2>(a, b, c)
 }
 

@@ -7,7 +7,7 @@
 
 use crate::{
     RATE_BYTES,
-    lanes::{ROUND_CONSTANTS, last_block},
+    lanes::{ROUND_CONSTANTS, chi_512, last_block, xor3_512},
     permutations,
 };
 use alloy_primitives::B256;
@@ -62,18 +62,6 @@ fn plane([a, b, c, d, e]: [i64; 5]) -> __m512i {
     words([a, b, c, d, e, 0, 0, 0])
 }
 
-/// `a ^ b ^ c`.
-#[target_feature(enable = "avx512f")]
-fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi64::<0x96>(a, b, c)
-}
-
-/// `a ^ (!b & c)`.
-#[target_feature(enable = "avx512f")]
-fn chi(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi64::<0xd2>(a, b, c)
-}
-
 #[target_feature(enable = "avx512f,avx512vl")]
 fn permute([mut p0, mut p1, mut p2, mut p3, mut p4]: [__m512i; 5]) -> [__m512i; 5] {
     // `left1` puts the lane of place x + 1 into place x, and so on.
@@ -93,23 +81,23 @@ fn permute([mut p0, mut p1, mut p2, mut p3, mut p4]: [__m512i; 5]) -> [__m512i; 
     let rho4 = plane([18, 2, 61, 56, 14]);
     for constant in ROUND_CONSTANTS {
         // Theta.
-        let parity = xor3(xor3(p0, p1, p2), p3, p4);
+        let parity = xor3_512(xor3_512(p0, p1, p2), p3, p4);
         let before = _mm512_permutexvar_epi64(left4, parity);
         let behind = _mm512_rol_epi64::<1>(_mm512_permutexvar_epi64(left1, parity));
         // Rho and the first part of pi: place x of register y is B[y, 2x] of FIPS 202's A', where
         // B[y, 2x + 3y] is lane (x, y), hence lane x + y of plane y.
-        let b0 = _mm512_rolv_epi64(xor3(p0, before, behind), rho0);
-        let b1 = _mm512_permutexvar_epi64(left1, _mm512_rolv_epi64(xor3(p1, before, behind), rho1));
-        let b2 = _mm512_permutexvar_epi64(left2, _mm512_rolv_epi64(xor3(p2, before, behind), rho2));
-        let b3 = _mm512_permutexvar_epi64(left3, _mm512_rolv_epi64(xor3(p3, before, behind), rho3));
-        let b4 = _mm512_permutexvar_epi64(left4, _mm512_rolv_epi64(xor3(p4, before, behind), rho4));
+        let b0 = _mm512_rolv_epi64(xor3_512(p0, before, behind), rho0);
+        let b1 = _mm512_permutexvar_epi64(left1, _mm512_rolv_epi64(xor3_512(p1, before, behind), rho1));
+        let b2 = _mm512_permutexvar_epi64(left2, _mm512_rolv_epi64(xor3_512(p2, before, behind), rho2));
+        let b3 = _mm512_permutexvar_epi64(left3, _mm512_rolv_epi64(xor3_512(p3, before, behind), rho3));
+        let b4 = _mm512_permutexvar_epi64(left4, _mm512_rolv_epi64(xor3_512(p4, before, behind), rho4));
         // Chi and iota.
         let iota = _mm512_maskz_set1_epi64(1, constant.cast_signed());
-        let c0 = _mm512_xor_si512(chi(b0, b1, b2), iota);
-        let c1 = chi(b1, b2, b3);
-        let c2 = chi(b2, b3, b4);
-        let c3 = chi(b3, b4, b0);
-        let c4 = chi(b4, b0, b1);
+        let c0 = _mm512_xor_si512(chi_512(b0, b1, b2), iota);
+        let c1 = chi_512(b1, b2, b3);
+        let c2 = chi_512(b2, b3, b4);
+        let c3 = chi_512(b3, b4, b0);
+        let c4 = chi_512(b4, b0, b1);
         // The transposition: plane y is place 3y (of modulo 5) of all registers, for 2 * 3y = y.
         let (even01, odd01) = (_mm512_unpacklo_epi64(c0, c1), _mm512_unpackhi_epi64(c0, c1));
         let (even23, odd23) = (_mm512_unpacklo_epi64(c2, c3), _mm512_unpackhi_epi64(c2, c3));
