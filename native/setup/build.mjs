@@ -10,7 +10,8 @@
 //
 // Fetching and compiling overlap: npm packages, isolated-vm, and libclang with RocksDB are made at
 // the same time, each in a process of its own; the core comes after them, since it needs the first
-// and links the last.
+// and links the last. isolated-vm and the explorer have a low priority: they take the processor time
+// that the others leave, at the end of RocksDB and of the core.
 //
 // HEARTH_PROFILE=dev builds the core with cargo's dev profile. Imports Node's own modules alone,
 // since it runs before anything is installed.
@@ -18,6 +19,7 @@ import './require-node.mjs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
 import { hasCore, keepCore, takeCore } from './core-store.mjs'
@@ -72,8 +74,10 @@ const running = new Set()
  * Runs a command with its output on standard error, which is for progress; throws `failure` where
  * it fails.
  */
-async function run(command, args, failure, env = process.env) {
+async function run(command, args, failure, env = process.env, priority = os.constants.priority.PRIORITY_NORMAL) {
   const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] })
+  // A process that could not be spawned has no number; 0 would be this process.
+  if (child.pid !== undefined && priority !== os.constants.priority.PRIORITY_NORMAL) os.setPriority(child.pid, priority)
   running.add(child)
   try {
     const [status, signal] = await once(child, 'exit')
@@ -87,7 +91,11 @@ async function run(command, args, failure, env = process.env) {
 }
 
 /** Runs a script of native/setup in a process of its own. */
-const script = (name, args, failure) => run(process.execPath, [path.join(import.meta.dirname, name), ...args], failure)
+const script = (name, args, failure, priority) =>
+  run(process.execPath, [path.join(import.meta.dirname, name), ...args], failure, process.env, priority)
+
+/** The priority of steps that nothing waits for until the end. */
+const LOW = os.constants.priority.PRIORITY_BELOW_NORMAL
 
 async function npmPackages() {
   const stamp = new Stamp('node_modules/.hearth-stamp', ['node_modules/typescript/package.json'])
@@ -227,14 +235,17 @@ async function everything(kind) {
   const { isCurrent, isStored } = coreState(kind)
   const isMade = isCurrent || isStored
   if (!isMade) checkCompilers()
-  const sandbox = fs.existsSync(LIBRARY) ? undefined : script('build.mjs', ['sandbox'], 'isolated-vm failed')
+  const sandbox = fs.existsSync(LIBRARY) ? undefined : script('build.mjs', ['sandbox'], 'isolated-vm failed', LOW)
   // A failure is reported where the others are awaited.
   sandbox?.catch(() => undefined)
   const tools = isMade ? undefined : script('cargo.mjs', ['--prepare'], 'RocksDB could not be made ready')
   await Promise.all([npmPackages(), tools])
+  // Beside the core, which has idle processors at its end.
+  const page = isMade ? undefined : script('build.mjs', [WEB], 'The explorer failed', LOW)
+  page?.catch(() => undefined)
   await nativeCore(kind)
   await typescript()
-  await web()
+  await (page ?? web())
   await sandbox
 }
 

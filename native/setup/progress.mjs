@@ -15,9 +15,9 @@ import { CACHE, say } from './env.mjs'
 const DEFAULT_SECONDS = {
   'npm packages': 50,
   libclang: 10,
-  RocksDB: 200,
+  RocksDB: 165,
   'isolated-vm': 40,
-  'core (release)': 290,
+  'core (release)': 245,
   'core (dev)': 240,
   TypeScript: 5,
   'the explorer': 3,

@@ -17,7 +17,7 @@ import { timed } from './progress.mjs'
  * Sources a unity file includes: headers take 4 of the seconds of a file; more sources would need
  * over 2 GiB of memory a compiler.
  */
-const SOURCES_PER_UNIT = 40
+const SOURCES_PER_UNIT = 48
 
 /**
  * Sources that nothing of what is linked refers to, a tenth of all lines: databases on top of
@@ -32,15 +32,20 @@ const LEFT_OUT = [
 ]
 
 /**
- * Sources that are compiled with -O1, which takes a quarter less time than -O3: what runs when a
- * store is opened, copied or repaired, table formats and features that no store here uses, and the
- * C functions, each of which calls one of C++.
+ * Sources that run for each key, value, block or entry of a cache: these are compiled with -O2. All
+ * others (opening, options, choice of compactions, environments, formats that no store here uses,
+ * and the C functions, each of which calls one of C++) are compiled with -O1, in a quarter less time.
  */
-const COLD = [
-  /^(options|utilities|test_util|trace_replay|table\/(adaptive|cuckoo|plain)|db\/blob)\//,
-  /^db\/(c|convenience|experimental|external_sst_file_ingestion_job|import_column_family_job|repair)\.cc$/,
-  /^db\/db_impl\/db_impl_(debug|experimental|follower|readonly|secondary)\.cc$/,
-  /^env\/(env_chroot|env_encryption|file_system_tracer|fs_on_demand|fs_remap|mock_env)\.cc$/,
+const HOT = [
+  /^(cache|memory|memtable|monitoring|port|table\/block_based)\//,
+  /^table\/(block_fetcher|compaction_merging_iterator|format|get_context|iterator|merging_iterator|two_level_iterator|unique_id)\.cc$/,
+  /^db\/(arena_wrapped_db_iter|builder|db_iter|dbformat|file_indexer|flush_job|log_reader|log_writer|lookup_key)\.cc$/,
+  /^db\/(memtable|memtable_list|merge_helper|range_\w+|table_cache|version_set|write_batch|write_batch_base|write_thread)\.cc$/,
+  /^db\/db_impl\/db_impl(_write)?\.cc$/,
+  /^db\/compaction\/(clipping_iterator|compaction_iterator|compaction_job|compaction_outputs|subcompaction_state)\.cc$/,
+  /^util\/(async_file_reader|cleanable|coding|comparator|compression|compression_context_cache|crc32c\w*)\.cc$/,
+  /^util\/(dynamic_bloom|hash|ribbon_config|slice|status|thread_local|xxhash)\.cc$/,
+  /^file\/(file_prefetch_buffer|random_access_file_reader|readahead_raf|writable_file_writer)\.cc$/,
 ]
 
 /** The flags of librocksdb-sys's build.rs for Linux with the features lz4 and zstd. */
@@ -124,7 +129,7 @@ function unityFiles(sys, dir) {
   const wanted = listed
     .map((line) => line.trim())
     .filter((name) => name && name !== 'util/build_version.cc' && !LEFT_OUT.some((some) => some.test(name)))
-  const isCold = (name) => COLD.some((some) => some.test(name))
+  const isHot = (name) => HOT.some((some) => some.test(name))
   const paths = (names) => names.map((name) => path.join(sys, 'rocksdb', name))
   const units = []
   const write = (sources, level) => {
@@ -137,8 +142,8 @@ function unityFiles(sys, dir) {
       units.push({ file, level })
     }
   }
-  write(paths(wanted.filter((name) => !isCold(name))), '-O3')
-  write([...paths(wanted.filter(isCold)), path.join(sys, 'build_version.cc')], '-O1')
+  write(paths(wanted.filter(isHot)), '-O2')
+  write([...paths(wanted.filter((name) => !isHot(name))), path.join(sys, 'build_version.cc')], '-O1')
   return units
 }
 
@@ -219,7 +224,7 @@ export async function rocksdbEnv(machine = thisMachine()) {
     .map(([n, c]) => `${n} ${c.version}`)
     .sort()
   const key = createHash('sha256')
-    .update(JSON.stringify([versions, version, flags, [...LEFT_OUT, ...COLD].map(String), SOURCES_PER_UNIT, process.platform, arch]))
+    .update(JSON.stringify([versions, version, flags, [...LEFT_OUT, ...HOT].map(String), SOURCES_PER_UNIT, process.platform, arch]))
     .digest('hex')
     .slice(0, 16)
   const dir = path.join(CACHE, `rocksdb-${found['librocksdb-sys'].version.replace('+', '-')}-${key}`)

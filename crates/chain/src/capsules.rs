@@ -1,9 +1,20 @@
-//! Rebuilds a block's trace capsule from history.
+//! Makes the trace capsules of blocks, and rebuilds them from history.
 
 use crate::{Chain, ChainError};
 use alloy_primitives::B256;
-use hearth_evm::{BlockEnvironment, BlockExecutor};
-use hearth_primitives::TraceCapsule;
+use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, has_no_transactions};
+use hearth_primitives::{BlockOutput, Header, TraceCapsule};
+use std::sync::Arc;
+
+/// The trace capsule of a block that was executed; `None` where nothing was captured, and of a
+/// block without transactions.
+pub(crate) fn capsule_of(
+    spec: &ChainSpec,
+    header: &Header,
+    output: &BlockOutput,
+) -> Option<Arc<TraceCapsule>> {
+    if has_no_transactions(spec, header) { None } else { TraceCapsule::of(output).map(Arc::new) }
+}
 
 impl Chain {
     /// Executes a canonical block again on the state of its parent and writes its capsule,

@@ -2,12 +2,11 @@
 //! state store, which records the ends of the tables. That commit is the point at which a block
 //! exists; a failure before it leaves nothing.
 
-use crate::{Chain, ChainError};
+use crate::{Chain, ChainError, capsules::capsule_of};
 use alloy_primitives::{B256, U256};
 use hearth_flatkv::{Commit, JoinedTables as _, TrieUpdate};
 use hearth_ledger::{Ledger, StoredReceipts};
 use hearth_primitives::{Block, BlockOutput, TraceCapsule};
-use std::sync::Arc;
 
 /// Rows of the ledger that no commit covers yet. Dropping it truncates them from the tables: a
 /// block must not seem known before its state is committed.
@@ -104,7 +103,7 @@ impl Chain {
     ) -> Result<(), ChainError> {
         let height = block.header.number;
         let rows = AppendedRows::begin(&self.ledger);
-        let capsule = TraceCapsule::of(output).map(Arc::new);
+        let capsule = capsule_of(&self.spec, &block.header, output);
         self.append(block, hash, total_difficulty, output, capsule.as_deref(), ommers)?;
         let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
         index.extend(self.ledger.native_index_rows(height, hash, output.sidecar.hashes()));

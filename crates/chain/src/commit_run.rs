@@ -1,19 +1,19 @@
 //! Commits blocks that follow each other in one step, as a development chain makes empty ones.
 
-use crate::{Chain, ChainError, commit::AppendedRows};
+use crate::{Chain, ChainError, capsules::capsule_of, commit::AppendedRows};
 use alloy_primitives::B256;
 use hearth_evm::EmptyBlock;
 use hearth_flatkv::{Commit, TrieUpdate};
-use hearth_ledger::{RunBlock, RunCapsule, StoredReceipts, posting_index::PAGE_HEIGHTS, put_capsule_row};
-use hearth_primitives::{Block, BlockOutput, Changeset, Height, TraceCapsule};
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use hearth_ledger::{RunBlock, StoredReceipts, posting_index::PAGE_HEIGHTS};
+use hearth_primitives::{Block, BlockOutput, Changeset, Height};
+use std::borrow::Cow;
 
 /// Heights of a page of the log and address indexes. The first one of a page divides by it; a run
 /// that has a page as a whole commits it merged.
 pub const INDEX_PAGE_HEIGHTS: Height = PAGE_HEIGHTS;
 
-/// Newest blocks of a run that are kept decoded, and whose capsules watchers get: of a long run the
-/// first blocks would only push each other out.
+/// Newest blocks of a run that are kept decoded: of a long run the first blocks would only push each
+/// other out.
 const KEPT_OF_RUN: usize = 128;
 
 /// A block that was built on the one before it, with its hash and what its execution gave.
@@ -54,42 +54,6 @@ impl BuiltOutput {
     }
 }
 
-/// The trace capsules of a run.
-struct RunCapsules {
-    /// Rows of blocks whose output was computed, one behind the other.
-    rows: Vec<u8>,
-    of_blocks: Vec<Capsule>,
-}
-
-/// The place of a capsule among the rows if the block's output was computed, and the capsule itself
-/// if it was not or if watchers get it.
-type Capsule = (Option<Range<usize>>, Option<Arc<TraceCapsule>>);
-
-impl RunCapsules {
-    fn of(run: &[Built]) -> Self {
-        let (mut rows, mut capsule) = (Vec::new(), TraceCapsule::default());
-        let of_blocks = (0..).zip(run).map(|(number, built)| match &built.output {
-            BuiltOutput::Executed(output) => (None, TraceCapsule::of(output).map(Arc::new)),
-            BuiltOutput::Empty(empty) => {
-                let start = rows.len();
-                empty.put_capsule(&mut capsule);
-                put_capsule_row(&mut rows, &capsule);
-                (Some(start..rows.len()), is_kept(run, number).then(|| Arc::new(capsule.clone())))
-            }
-        });
-        let of_blocks = of_blocks.collect();
-        Self { rows, of_blocks }
-    }
-
-    fn get(&self, number: usize) -> RunCapsule<'_> {
-        match &self.of_blocks[number] {
-            (Some(row), _) => RunCapsule::RowOfEmpty(&self.rows[row.clone()]),
-            (None, Some(capsule)) => RunCapsule::Whole(capsule),
-            (None, None) => RunCapsule::None,
-        }
-    }
-}
-
 /// Whether a block of a run, by its place, is one of the newest.
 fn is_kept(run: &[Built], number: usize) -> bool {
     number >= run.len().saturating_sub(KEPT_OF_RUN)
@@ -108,11 +72,14 @@ impl Chain {
         self.note_head(working);
         let parent = self.parent_of(&first.block.header, first.hash)?;
         let rows = AppendedRows::begin(&self.ledger);
-        let capsules = RunCapsules::of(run);
+        let capsules = run
+            .iter()
+            .map(|Built { block, output, .. }| capsule_of(&self.spec, &block.header, output.executed()?));
+        let capsules: Vec<_> = capsules.collect();
         let mut total_difficulty = parent.total_difficulty;
-        let of_run = (0..).zip(run).map(|(number, Built { hash, block, output })| {
+        let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| {
             total_difficulty += block.header.difficulty;
-            let (output, capsule) = (output.executed(), capsules.get(number));
+            let (output, capsule) = (output.executed(), capsule.as_deref());
             RunBlock { block, hash: *hash, total_difficulty, output, capsule }
         });
         let of_run: Vec<_> = of_run.collect();
@@ -142,9 +109,9 @@ impl Chain {
                 self.ledger.keep_decoded(block, *hash, *total_difficulty, receipts.unwrap_or_default());
             }
         }
-        let committed = run.iter().zip(&capsules.of_blocks);
+        let committed = run.iter().zip(&capsules);
         self.watchers.committed_run(
-            committed.map(|(built, (_, capsule))| (built.block.header.number, built.hash, capsule.as_ref())),
+            committed.map(|(built, capsule)| (built.block.header.number, built.hash, capsule.as_ref())),
         );
         if let Some(last) = run.last() {
             let _ = self.ledger.forget_capsules(last.block.header.number);

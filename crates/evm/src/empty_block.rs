@@ -13,11 +13,11 @@ use crate::{
         BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, WITHDRAWAL_REQUESTS_ADDRESS,
     },
 };
+use alloy_consensus::EMPTY_ROOT_HASH;
 use alloy_eips::{eip2935, eip4788, eip7002, eip7251, eip7685::Requests};
 use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_primitives::{
-    Account, AccountChange, BlockOutput, CapsuleWrite, Changeset, ReadSet, SlotChange, StateError,
-    StateReader, TraceCapsule,
+    Account, AccountChange, BlockOutput, Changeset, Header, ReadSet, SlotChange, StateError, StateReader,
 };
 use std::sync::LazyLock;
 
@@ -44,6 +44,12 @@ static CONTRACTS: LazyLock<[(Address, B256); 4]> = LazyLock::new(|| {
     contracts.sort_unstable_by_key(|(address, _)| *address);
     contracts
 });
+
+/// Whether a block has no transactions: nothing of it can be traced, so it has no trace capsule.
+/// Blocks of CometBFT may have native transactions, which the header does not tell.
+pub fn has_no_transactions(spec: &ChainSpec, header: &Header) -> bool {
+    header.transactions_root == EMPTY_ROOT_HASH && !spec.is_bft()
+}
 
 /// The output of a block without transactions, withdrawals and ommers in this environment on
 /// `state`, equal to that of a capturing [`crate::BlockExecutor`]. `None` if the block has to be
@@ -140,32 +146,6 @@ impl EmptyBlock {
             ..BlockOutput::default()
         }
     }
-
-    /// Makes `capsule` that of the block, as [`TraceCapsule::of`] its output, in memory that a
-    /// capsule of another empty block has.
-    pub fn put_capsule(&self, capsule: &mut TraceCapsule) {
-        let TraceCapsule { accounts, block_hashes, writes, logs, index } = capsule;
-        block_hashes.clear();
-        logs.clear();
-        *index = Default::default();
-        accounts.resize_with(CONTRACTS.len(), Default::default);
-        writes.resize_with(2, Default::default);
-        writes.iter_mut().for_each(Vec::clear);
-        for ((at, (address, account)), kept) in (0..).zip(self.contracts()).zip(accounts) {
-            (kept.address, kept.start, kept.whole_storage) = (address, Some(account), false);
-            kept.slots.clear();
-            let slots = self.slots_of(address);
-            match slots {
-                [] => kept.slots.extend(queue_slots().map(|slot| (slot, U256::ZERO))),
-                slots => kept.slots.extend(slots.iter().map(|slot| (slot.slot, slot.old))),
-            }
-            let written = || slots.iter().filter(|slot| slot.old != slot.new);
-            if written().next().is_some() {
-                let slots = written().map(|slot| (slot.slot, slot.new)).collect();
-                writes[0].push(CapsuleWrite { account: at, new: Some(account), wiped: false, slots });
-            }
-        }
-    }
 }
 
 /// The slots of a queue of requests.
@@ -251,26 +231,6 @@ fn canonical_accounts(state: &dyn StateReader) -> Result<Option<[Account; 4]>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_capsule_is_that_of_the_output() {
-        let account = |nonce| Account { nonce, code_hash: B256::repeat_byte(7), ..Account::default() };
-        let slot = |slot, old, new| SlotChange {
-            slot: U256::from(slot),
-            old: U256::from(old),
-            new: U256::from(new),
-        };
-        let mut capsule = TraceCapsule::default();
-        for (old, new) in [(0, 0), (0, 5), (5, 6), (6, 6), (7, 0)] {
-            let block = EmptyBlock {
-                accounts: [account(1), account(2), account(3), account(4)],
-                beacon: [slot(3, old, 9), slot(3 + BEACON_ROOTS_LENGTH, old, new)],
-                history: slot(8, new, old),
-            };
-            block.put_capsule(&mut capsule);
-            assert_eq!(Some(&capsule), TraceCapsule::of(&block.output()).as_ref(), "{old} {new}");
-        }
-    }
 
     #[test]
     fn slots_of_both_rings_have_places_of_their_own() {

@@ -24,20 +24,8 @@ pub struct RunBlock<'a> {
     /// What its execution gave; `None` of a block without transactions, which has no receipts and
     /// no sidecar.
     pub output: Option<&'a BlockOutput>,
-    /// Its trace capsule.
-    pub capsule: RunCapsule<'a>,
-}
-
-/// The trace capsule of a block that is committed together with others.
-#[derive(Clone, Copy, Debug)]
-pub enum RunCapsule<'a> {
-    /// There is none.
-    None,
-    /// This one.
-    Whole(&'a TraceCapsule),
-    /// That of a block without transactions, as [`put_capsule_row`] encodes it: by its accounts no
-    /// block is found that has no transactions.
-    RowOfEmpty(&'a [u8]),
+    /// Its trace capsule, if it has one.
+    pub capsule: Option<&'a TraceCapsule>,
 }
 
 impl RunBlock<'_> {
@@ -53,19 +41,6 @@ impl RunBlock<'_> {
     fn senders(&self) -> &[Address] {
         self.output.map_or(&[], |output| &output.senders)
     }
-
-    /// Its capsule, if the block may be found by the accounts in it.
-    pub(crate) fn capsule(&self) -> Option<&TraceCapsule> {
-        match self.capsule {
-            RunCapsule::Whole(capsule) => Some(capsule),
-            RunCapsule::None | RunCapsule::RowOfEmpty(_) => None,
-        }
-    }
-}
-
-/// Appends the row of a trace capsule.
-pub fn put_capsule_row(out: &mut Vec<u8>, capsule: &TraceCapsule) {
-    capsules::encode_to(out, capsule);
 }
 
 /// Rows of one table.
@@ -153,13 +128,10 @@ impl Ledger {
                 receipts::encode_to(out, of.receipts(), of.senders());
             });
             match of.capsule {
-                RunCapsule::Whole(capsule) => {
-                    of_capsules.add(of, MAX_CAPSULE_BYTES, |out| put_capsule_row(out, capsule));
+                Some(capsule) => {
+                    of_capsules.add(of, MAX_CAPSULE_BYTES, |out| capsules::encode_to(out, capsule));
                 }
-                RunCapsule::RowOfEmpty(row) => {
-                    of_capsules.add(of, MAX_CAPSULE_BYTES, |out| out.extend_from_slice(row));
-                }
-                RunCapsule::None => of_capsules.places.push(None),
+                None => of_capsules.places.push(None),
             }
         }
         let tables = self.tables();

@@ -27,7 +27,7 @@ pub mod posting_index;
 mod receipts;
 mod tables;
 
-pub use append_run::{RunBlock, RunCapsule, put_capsule_row};
+pub use append_run::RunBlock;
 pub use capsule_rows::MAX_CAPSULE_BYTES;
 pub use error::LedgerError;
 pub use found_logs::{FoundLog, FoundLogs};

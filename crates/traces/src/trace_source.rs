@@ -4,7 +4,7 @@
 use crate::Traces;
 use crate::trace::trace_error;
 use alloy_primitives::{Address, B256, Bytes, U256};
-use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
+use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, has_no_transactions};
 use hearth_flatkv::StateView;
 use hearth_home::{Home, LookbackPolicy, NodeError, TraceSource, TraceSourceKind, chain_error};
 use hearth_ledger::StoredBlock;
@@ -217,6 +217,10 @@ impl Traces {
         let (chain, height) = (self.home().chain(), header.number);
         let mut damaged = false;
         if setting != TraceSource::History {
+            // Nothing of such a block can be traced, and nothing of its state is needed.
+            if has_no_transactions(chain.spec(), header) {
+                return self.with_capsule(header, &TraceCapsule::default(), reach, run);
+            }
             match self.capsules().get(chain.reader(), &hash) {
                 Ok(Some(capsule)) => return self.with_capsule(header, &capsule, reach, run),
                 Ok(None) if setting == TraceSource::Capsule => {

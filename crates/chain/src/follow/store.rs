@@ -6,6 +6,7 @@ use super::{
     execute::FollowedRun,
     marks::{self, BlockMark},
 };
+use crate::capsules::capsule_of;
 use crate::commit::AppendedRows;
 use crate::insert::Working;
 use crate::{Chain, ChainError, Finality, FinalityTag, branch};
@@ -28,7 +29,7 @@ impl Chain {
         let total_difficulty = difficulty(linked);
         let removed = self.leave_branch(working, linked)?;
         let rows = AppendedRows::begin(&self.ledger);
-        let capsule = TraceCapsule::of(&output).filter(|_| self.ledger.keeps_capsules()).map(Arc::new);
+        let capsule = capsule_of(&self.spec, &block.header, &output).filter(|_| self.ledger.keeps_capsules());
         self.append(block, hash, total_difficulty, &output, capsule.as_deref(), &[])?;
         let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
         let mark = (verified == Verified::Executed).then_some(BlockMark::Executed);

@@ -1,6 +1,7 @@
 //! Making trace capsules again that are missing or do not read.
 
 use crate::{Chain, ChainError};
+use hearth_evm::has_no_transactions;
 use hearth_flatkv::{ProgressFn, VerifyProgress};
 use hearth_primitives::Height;
 
@@ -52,10 +53,16 @@ impl Chain {
     fn make_missing(&self, number: Height, report: &mut CapsuleRepair) -> Result<(), ChainError> {
         // Problems of the blocks themselves are not reported here.
         let Ok(Some(hash)) = self.ledger().canonical_hash(number) else { return Ok(()) };
-        let reads = || matches!(self.ledger().capsule(&hash), Ok(Some(_)));
-        if reads() {
-            return Ok(());
+        let needs_none = || {
+            let header = self.ledger().header(&hash).ok().flatten();
+            header.is_some_and(|header| has_no_transactions(self.spec(), &header))
+        };
+        match self.ledger().capsule(&hash) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) if needs_none() => return Ok(()),
+            Ok(None) | Err(_) => {}
         }
+        let reads = || matches!(self.ledger().capsule(&hash), Ok(Some(_)));
         match self.make_capsule(&hash) {
             // One that is too large is not kept.
             Ok(true) if reads() => report.made += 1,

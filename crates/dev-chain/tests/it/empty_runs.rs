@@ -32,6 +32,12 @@ fn open_same(home: &Path, genesis: &str) -> (Arc<Chain>, DevChain) {
     (chain, dev)
 }
 
+/// Whether a block has a trace capsule.
+fn has_capsule(chain: &Chain, height: Height) -> bool {
+    let hash = chain.ledger().canonical_hash(height).unwrap().unwrap();
+    chain.ledger().capsule(&hash).unwrap().is_some()
+}
+
 /// The effects of a block: hash, state root, receipts and capsule, and the storage of the system
 /// contracts.
 fn facts(chain: &Chain, height: Height) -> String {
@@ -73,13 +79,15 @@ fn blocks_of_a_run_are_those_that_are_made_alone() {
     }
     // After a run everything works as after single blocks: blocks, unwinds into the run, and out of
     // it.
-    for chain in [&run, &single] {
+    for (chain, home) in [(&run, &one), (&single, &other)] {
         chain
             .edit(&[(who(1), AccountEdit { balance: Some(U256::from(50)), ..AccountEdit::default() })])
             .unwrap();
         chain.set_next(|next| next.base_fee = Some(0));
         chain.submit(transfer(0, 1, 2, 7).into(), Some(who(1))).unwrap().unwrap();
         mine(chain, 40);
+        let with_transaction = AROUND + 1;
+        assert_eq!([AROUND, with_transaction].map(|height| has_capsule(home, height)), [false, true]);
         chain.rollback(700).unwrap();
         mine(chain, 25);
     }

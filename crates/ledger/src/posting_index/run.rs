@@ -66,7 +66,7 @@ impl IndexKind {
     fn row_of(self, block: &RunBlock<'_>) -> Option<IndexWrite> {
         let ids = match self {
             Self::Logs => BlockIds::of_receipts(block.receipts()),
-            Self::Accounts => committed_account_ids(block.block, block.capsule())?,
+            Self::Accounts => committed_account_ids(block.block, block.capsule)?,
         };
         Some(self.block_row(block.height(), block.hash, &ids))
     }
@@ -86,7 +86,7 @@ impl IndexKind {
         // The same few accounts in most blocks, each of which is hashed once.
         let mut accounts = BTreeMap::<Address, Bits>::new();
         for block in page {
-            for account in committed_accounts(block.block, block.capsule())? {
+            for account in committed_accounts(block.block, block.capsule)? {
                 accounts.entry(account).or_default().set(offset(block));
             }
             if accounts.len() > MAX_BLOCK_IDS {

@@ -1,6 +1,6 @@
 //! A chain of blocks that are stored and committed without being executed.
 
-use crate::{Ledger, LedgerOptions, LedgerSettings, RunBlock, RunCapsule};
+use crate::{Ledger, LedgerOptions, LedgerSettings, RunBlock};
 use alloy_consensus::{Eip658Value, Receipt as Inner, SignableTransaction, TxLegacy, TxType};
 use alloy_primitives::{Address, B256, Log, Signature, U256};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, IndexWrite, Options};
@@ -88,8 +88,8 @@ struct Appended {
 impl Appended {
     fn of_run(&self) -> RunBlock<'_> {
         let Self { block, hash, output, capsule, .. } = self;
-        let capsule = capsule.as_ref().map_or(RunCapsule::None, RunCapsule::Whole);
-        RunBlock { block, hash: *hash, total_difficulty: U256::ZERO, output: Some(output), capsule }
+        let (hash, capsule) = (*hash, capsule.as_ref());
+        RunBlock { block, hash, total_difficulty: U256::ZERO, output: Some(output), capsule }
     }
 
     fn commit<'a>(&self, index: Vec<IndexWrite>, changes: &'a Changeset) -> Commit<'a> {
