@@ -47,14 +47,14 @@ export class ModelChain {
     const block = { number, hash, logs }
     this.blocks.set(hash, block)
     this.chain.push(block)
-    this.deliver(['added', `0x${number.toString(16)}`, hash, 0])
+    this.deliver(['added', number, hash, 0])
     return block
   }
 
   /** The head leaves. */
   remove(): void {
     const block = this.chain.pop()
-    if (block !== undefined) this.deliver(['removed', `0x${block.number.toString(16)}`, block.hash])
+    if (block !== undefined) this.deliver(['removed', block.number, block.hash])
   }
 
   transaction(hash: Hex): void {

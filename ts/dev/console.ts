@@ -172,8 +172,12 @@ export class Console {
         if (missed > 0 && this.enabled) this.printer.missed(missed)
         const first = next - events.length
         for (const [i, event] of events.entries())
-          if (event[0] === 'added' && this.isOnAt(first + i)) await this.block(Number(event[1]), event[2], event[3])
-          else if (event[0] === 'removed') this.tellEmpty()
+          if (event[0] === 'added' && this.isOnAt(first + i)) {
+            const [, number, hash, transactions] = event
+            // Without a wait for each of many empty blocks.
+            if (transactions === 0) this.empty = { first: this.empty?.first ?? number, last: number, hash }
+            else await this.block(number, hash)
+          } else if (event[0] === 'removed') this.tellEmpty()
         this.tellEmpty()
       }
     } catch (e) {
@@ -215,11 +219,7 @@ export class Console {
     this.empty = undefined
   }
 
-  private async block(number: number, hash: string, transactions: number): Promise<void> {
-    if (transactions === 0) {
-      this.empty = { first: this.empty?.first ?? number, last: number, hash }
-      return
-    }
+  private async block(number: number, hash: string): Promise<void> {
     let receipts: Receipt[]
     try {
       receipts = await readAs<Receipt[]>(this.core, 'getBlockReceipts', { block: { blockHash: hash } })

@@ -6,7 +6,7 @@ import type { Core, Hex } from '../../core/port.ts'
  * A block joined the chain as its head (number, hash, number of transactions), or the head left it;
  * or a transaction in the pool became executable.
  */
-export type ChainEvent = readonly ['added', Hex, Hex, number] | readonly ['removed', Hex, Hex] | readonly ['transaction', Hex]
+export type ChainEvent = readonly ['added', number, Hex, number] | readonly ['removed', number, Hex] | readonly ['transaction', Hex]
 
 /** Some events that came one after the other. */
 export interface EventPage {

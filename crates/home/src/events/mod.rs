@@ -118,10 +118,10 @@ mod tests {
         let added = AddedBlock { height: 7, hash: b, transactions: 3 };
         events.head_moved(&[(7, a)], &[added]);
         let page = waiting.try_recv().expect("sent").expect("open");
-        let want = serde_json::json!([["removed", "0x7", a], ["added", "0x7", b, 3]]);
+        let want = serde_json::json!([["removed", 7, a], ["added", 7, b, 3]]);
         assert_eq!(page, serde_json::json!({ "next": 2, "missed": 0, "events": want }));
         let rest = ask(&events, 1, true).try_recv().expect("there already").expect("open");
-        assert_eq!(rest["events"], serde_json::json!([["added", "0x7", b, 3]]));
+        assert_eq!(rest["events"], serde_json::json!([["added", 7, b, 3]]));
     }
 
     #[test]
