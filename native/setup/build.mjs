@@ -10,8 +10,8 @@
 //
 // Fetching and compiling overlap: npm packages, isolated-vm, and libclang with RocksDB are made at
 // the same time, each in a process of its own; the core comes after them, since it needs the first
-// and links the last. isolated-vm and the explorer have a low priority: they take the processor time
-// that the others leave, at the end of RocksDB and of the core.
+// and links the last. isolated-vm and the explorer have a low priority: they take the processor
+// time that the others leave, at the end of RocksDB and of the core.
 //
 // HEARTH_PROFILE=dev builds the core with cargo's dev profile. Imports Node's own modules alone,
 // since it runs before anything is installed.

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 /// that has a page as a whole commits it merged.
 pub const INDEX_PAGE_HEIGHTS: Height = PAGE_HEIGHTS;
 
-/// Newest blocks of a run that are kept decoded: of a long run the first blocks would only push each
-/// other out.
+/// Newest blocks of a run that are kept decoded: of a long run the first blocks would only push
+/// each other out.
 const KEPT_OF_RUN: usize = 128;
 
 /// A block that was built on the one before it, with its hash and what its execution gave.
