@@ -11,7 +11,7 @@ const PROGRAM_MS_MAX = 600_000
 
 /**
  * A development chain whose transaction is traced by JavaScript; prints the version of Node and the
- * result. Beside busy programs the script's process, which has the lowest priority, may wait longer
+ * result. Beside busy programs the script's process, which has a low priority, may wait longer
  * for a processor than the default timeout.
  */
 const JS_TRACER = `import { createDevNode } from 'hearth'

@@ -170,7 +170,7 @@ describe.skipIf(NO_SCRIPTS)('attacks by scripts', () => {
       expect(fs.readFileSync(`/proc/${child}/environ`, 'utf8')).toBe('')
       const stat = fs.readFileSync(`/proc/${child}/stat`, 'utf8')
       const nice = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
-      expect(nice).toBe(19)
+      expect(nice).toBe(10)
       const open = fs.readdirSync(`/proc/${child}/fd`).map((fd) => fs.readlinkSync(`/proc/${child}/fd/${fd}`))
       // Descriptors of files, sockets and devices; what Node makes for itself has no name outside.
       expect(open.filter((name) => !name.startsWith('anon_inode:') && !name.startsWith('pipe:') && name !== '/dev/null')).toEqual([

@@ -2,7 +2,7 @@
 //!
 //! - A child is a program that speaks over one stream socket, its file descriptor 3, in framed
 //!   messages ([`Message`]). What the messages mean is the business of the holder of the lease.
-//! - It is started with an empty environment, nothing but that descriptor, the lowest priority and
+//! - It is started with an empty environment, nothing but that descriptor, a low priority and
 //!   tight limits, and it dies with this process, however that ends ([`Program`]). It has
 //!   namespaces of its own and no rights; once it is loaded it gives up files, sockets and most
 //!   system calls ([`confine()`]). Layers that the system refused are reported ([`Layers`]).

@@ -18,7 +18,7 @@ fn a_child_has_nothing_but_its_channel() {
     let process = lease.process_id();
     assert_eq!(
         told,
-        format!("group {process} of {process}, nice 19, open [0, 1, 2, 3], variables 0, core 0, file 0")
+        format!("group {process} of {process}, nice 10, open [0, 1, 2, 3], variables 0, core 0, file 0")
     );
 }
 
