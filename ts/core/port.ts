@@ -435,9 +435,9 @@ export interface Core {
   verified?(): Verified
   /**
    * Events of chain and pool after the first `after` events since the node was opened, as JSON:
-   * `{next, missed, events}` with events `["added", number, hash]`, `["removed", number, hash]` and
-   * `["transaction", hash]`; `missed` of them are no longer kept. If there are none, it waits for
-   * one if `wait` is set.
+   * `{next, missed, events}` with events `["added", number, hash, transactions]`, `["removed",
+   * number, hash]` and `["transaction", hash]`, numbers as JSON numbers; `missed` of them are no
+   * longer kept. If there are none, it waits for one if `wait` is set.
    */
   events(after: number, wait: boolean): Promise<Uint8Array>
   /**

@@ -53,7 +53,7 @@ export const headersSection = (): string[] => [
   '|---|---|',
   ...Object.entries(TRACE_ORIGINS).map(([value, when]) => `| \`${value}\` | ${when} |`),
   '',
-  'A trace capsule is a record that the node keeps of each block that it executed: the values that the block read from the state, and what each of its',
+  'A trace capsule is a record that the node keeps of each block with transactions that it executed: the values that the block read from the state, and what each of its',
   'transactions wrote. With it any transaction of the block is executed again without the state of that height and without those before it.',
   '',
   `### ${WARNING_HEADER}`,

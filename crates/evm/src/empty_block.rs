@@ -45,8 +45,9 @@ static CONTRACTS: LazyLock<[(Address, B256); 4]> = LazyLock::new(|| {
     contracts
 });
 
-/// Whether a block has no transactions: nothing of it can be traced, so it has no trace capsule.
-/// Blocks of CometBFT may have native transactions, which are not in the header.
+/// Whether the header shows that a block has no transactions: nothing of it can be traced, so it
+/// has no trace capsule. False for all blocks of CometBFT, whose native transactions are not in
+/// the header.
 pub fn has_no_transactions(spec: &ChainSpec, header: &Header) -> bool {
     header.transactions_root == EMPTY_ROOT_HASH && !spec.is_bft()
 }
