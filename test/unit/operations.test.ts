@@ -27,7 +27,9 @@ const OF_TESTS = ['addressOf', 'bech32Of', 'cosmosTxOf', 'isNative']
 
 /** Variants in camel case, without those that only contain another enum. */
 function variantsOf(file: string): string[] {
-  const found = [...read(file).matchAll(/^#\[serde\(tag = "op", content = "args".*\npub enum \w+ \{\n([\s\S]*?)^\}/gm)]
+  const found = [
+    ...read(file).matchAll(/^#\[serde\(rename_all = "camelCase", rename_all_fields = "camelCase"\)\]\npub enum \w+ \{\n([\s\S]*?)^\}/gm),
+  ]
   expect(found.length, file).toBe(1)
   return found.flatMap(([, body = '']) => {
     const own = body.replaceAll(/^ {4}#\[serde\(skip\)\]\n.*\n/gm, '')

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Queries of the RPC layer about consensus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ConsensusRequest {
     /// The status: `{"connections":4,"height":"0x…","blockAgeMs":N or null,"failure":text or
     /// null}`.
@@ -26,11 +26,6 @@ pub enum ConsensusRequest {
         /// Most bytes of all together; 0 is no limit.
         max_bytes: u64,
     },
-}
-
-impl ConsensusRequest {
-    /// How the JSON of such a request begins.
-    pub const PREFIX: &'static [u8] = b"{\"op\":\"consensus";
 }
 
 /// Listens for CometBFT, before the home is open.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// One operation with its arguments, in the form of `hearth-rpc`'s requests. `version` is that of
 /// the method.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EngineRequest {
     /// `engine_newPayload`: executes a block.
     EngineNewPayload {
@@ -68,9 +68,6 @@ pub enum EngineRequest {
 }
 
 impl EngineRequest {
-    /// How the JSON of such a request begins.
-    pub const PREFIX: &'static [u8] = b"{\"op\":\"engine";
-
     /// Whether the request takes its turn among those that execute and choose blocks.
     pub fn is_ordered(&self) -> bool {
         matches!(self, Self::EngineNewPayload { .. } | Self::EngineForkchoiceUpdated { .. })

@@ -8,6 +8,7 @@ mod reading;
 mod request;
 mod sent_together;
 mod service;
+mod tagged;
 
 pub use reading::Reading;
 pub use request::{

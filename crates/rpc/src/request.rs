@@ -3,14 +3,18 @@
 mod cosmos;
 mod dev;
 mod family;
+mod names;
 
 pub use cosmos::CosmosRequest;
 pub use dev::{DevRequest, MineRequest, ReorgTransaction};
 
-use crate::reading::Reading;
+use crate::{
+    reading::Reading,
+    tagged::{self, Tagged, Variant},
+};
 use alloy_eips::BlockId;
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use family::{Family, family_of};
+use family::Family;
 use hearth_consensus::ConsensusRequest;
 use hearth_engine::{Attributes, EngineRequest};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
@@ -18,10 +22,10 @@ use hearth_home::{BlockNumber, BlockRef, NodeError};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-/// One operation with its arguments. Quantities are `0x` strings or JSON numbers; hashes, addresses
-/// and bytes are hex.
+/// One operation with its arguments, read by [`Request::from_json`]. Quantities are `0x` strings or
+/// JSON numbers; hashes, addresses and bytes are hex.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Request {
     /// Height of the head.
     BlockNumber,
@@ -390,7 +394,7 @@ pub enum Request {
         max_blocks: u64,
     },
     /// Many values at once, as packed bytes.
-    Read(Reading),
+    Read(#[serde(deserialize_with = "tagged::from_part")] Reading),
     /// What only a development chain does. It has the form of the others.
     #[serde(skip)]
     Dev(DevRequest),
@@ -419,30 +423,10 @@ pub enum Request {
 }
 
 impl Request {
-    /// Reads a request from JSON; the error names the argument.
+    /// Reads a request from JSON, once: a payload is long. The error names the argument.
     pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
-        let wrong = |error: serde_json::Error| NodeError::invalid_params(error.to_string());
-        // A payload is long: it is read once.
-        if text.starts_with(EngineRequest::PREFIX) {
-            return serde_json::from_slice(text).map(Self::Engine).map_err(wrong);
-        }
-        if text.starts_with(ConsensusRequest::PREFIX) {
-            return serde_json::from_slice(text).map(Self::Consensus).map_err(wrong);
-        }
-        if text.starts_with(cosmos::QUERY_PREFIX) {
-            return serde_json::from_slice(text).map(Self::Cosmos).map_err(wrong);
-        }
-        match serde_json::from_slice(text) {
-            // Parsed a second time only for a name of another table, so that the many names for
-            // development tools cost other requests nothing.
-            Err(error) => match family_of(text) {
-                Some(Family::Dev) => serde_json::from_slice(text).map(Self::Dev).map_err(wrong),
-                Some(Family::Engine) => serde_json::from_slice(text).map(Self::Engine).map_err(wrong),
-                Some(Family::Cosmos) => serde_json::from_slice(text).map(Self::Cosmos).map_err(wrong),
-                None => Err(wrong(error)),
-            },
-            read => read.map_err(wrong),
-        }
+        let text = str::from_utf8(text).map_err(|error| NodeError::invalid_params(error.to_string()))?;
+        tagged::from_json(text).map_err(|error| NodeError::invalid_params(error.to_string()))
     }
 
     /// Whether the request may take long: it then runs where it cannot hold up short reads.
@@ -496,6 +480,21 @@ impl Request {
             | Self::GetBlockTransactionCountByNumber { block }
             | Self::GetTransactionByBlockNumberAndIndex { block, .. } => *block == BlockNumber::Pending,
             _ => false,
+        }
+    }
+}
+
+impl<'de> Tagged<'de> for Request {
+    const NAME: &'static str = "op";
+    const CONTENT: &'static str = "args";
+
+    fn of<D: Deserializer<'de>>(variant: Variant<'_, D>) -> Result<Self, D::Error> {
+        match Family::of(variant.name) {
+            None => Self::deserialize(variant),
+            Some(Family::Dev) => DevRequest::deserialize(variant).map(Self::Dev),
+            Some(Family::Cosmos) => CosmosRequest::deserialize(variant).map(Self::Cosmos),
+            Some(Family::Engine) => EngineRequest::deserialize(variant).map(Self::Engine),
+            Some(Family::Consensus) => ConsensusRequest::deserialize(variant).map(Self::Consensus),
         }
     }
 }

@@ -14,16 +14,19 @@ mod rows;
 mod state;
 mod transactions;
 
-use crate::LogFilter;
+use crate::{
+    LogFilter,
+    tagged::{Tagged, Variant},
+};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_flatkv::RowRange;
 use hearth_home::{BlockRef, Home, NodeError};
 use range::Range;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// What to read.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "what", content = "of", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Reading {
     /// Accounts of a state: for each 73 bytes, whether it exists, nonce, balance, hash of its code.
     Accounts {
@@ -76,6 +79,15 @@ pub enum Reading {
         /// From the highest key down.
         reverse: bool,
     },
+}
+
+impl<'de> Tagged<'de> for Reading {
+    const NAME: &'static str = "what";
+    const CONTENT: &'static str = "of";
+
+    fn of<D: Deserializer<'de>>(variant: Variant<'_, D>) -> Result<Self, D::Error> {
+        Self::deserialize(variant)
+    }
 }
 
 /// Most addresses or slots of one request.

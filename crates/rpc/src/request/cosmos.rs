@@ -4,12 +4,9 @@ use alloy_primitives::{Address, B256, Bytes};
 use hearth_cosmos::query::Params;
 use serde::Deserialize;
 
-/// How the JSON of a query begins.
-pub(crate) const QUERY_PREFIX: &[u8] = b"{\"op\":\"cosmos";
-
 /// One operation with its arguments, in the form of [`crate::Request`].
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CosmosRequest {
     /// An answer in protobuf: `{code, log, value, height}`.
     CosmosQuery {

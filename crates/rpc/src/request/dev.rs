@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// One operation with its arguments, in the form of [`super::Request`]. The answer is `null` unless
 /// the variant states another.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DevRequest {
     /// Makes blocks of what waits.
     Mine(MineRequest),

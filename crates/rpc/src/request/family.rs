@@ -1,9 +1,10 @@
 //! Which table of operations has a name.
 
-use super::{CosmosRequest, DevRequest};
+use super::{CosmosRequest, DevRequest, names::names_of};
+use alloy_primitives::map::HashMap;
+use hearth_consensus::ConsensusRequest;
 use hearth_engine::EngineRequest;
-use serde::{Deserialize, de::value::MapDeserializer};
-use std::{borrow::Cow, fmt, iter::once};
+use std::sync::LazyLock;
 
 /// A table of operations beside that of [`super::Request`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,64 +15,27 @@ pub(super) enum Family {
     Engine,
     /// [`CosmosRequest`].
     Cosmos,
+    /// [`ConsensusRequest`].
+    Consensus,
 }
 
-/// The other table that has the operation of a request in JSON; `None` if none has.
-pub(super) fn family_of(text: &[u8]) -> Option<Family> {
-    #[derive(Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow)]
-        op: Cow<'a, str>,
-    }
-    let Named { op } = serde_json::from_slice(text).ok()?;
-    if has_operation::<DevRequest>(&op) {
-        Some(Family::Dev)
-    } else if has_operation::<EngineRequest>(&op) {
-        Some(Family::Engine)
-    } else if has_operation::<CosmosRequest>(&op) {
-        Some(Family::Cosmos)
-    } else {
-        None
+impl Family {
+    /// The other table that has an operation; `None` if none has.
+    pub(super) fn of(operation: &str) -> Option<Self> {
+        FAMILIES.get(operation).copied()
     }
 }
 
-/// Whether a type of requests has an operation of this name. The name is decoded without arguments:
-/// serde reports an unknown variant through [`serde::de::Error::unknown_variant`], and everything
-/// else through other functions.
-fn has_operation<'a, T: Deserialize<'a>>(name: &'a str) -> bool {
-    let request = MapDeserializer::<_, NameError>::new(once(("op", name)));
-    !matches!(T::deserialize(request), Err(NameError::Unknown))
-}
-
-/// Why a name alone is no request.
-#[derive(Debug)]
-enum NameError {
-    /// There is no such operation.
-    Unknown,
-    /// Arguments are missing, for example.
-    Other,
-}
-
-impl fmt::Display for NameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unknown => "unknown operation",
-            Self::Other => "not a request",
-        })
-    }
-}
-
-impl std::error::Error for NameError {}
-
-impl serde::de::Error for NameError {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::Other
-    }
-
-    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
-        Self::Unknown
-    }
-}
+/// The operations of the other tables.
+static FAMILIES: LazyLock<HashMap<&'static str, Family>> = LazyLock::new(|| {
+    let tables = [
+        (Family::Dev, names_of::<DevRequest>()),
+        (Family::Engine, names_of::<EngineRequest>()),
+        (Family::Cosmos, names_of::<CosmosRequest>()),
+        (Family::Consensus, names_of::<ConsensusRequest>()),
+    ];
+    tables.into_iter().flat_map(|(family, names)| names.iter().map(move |name| (*name, family))).collect()
+});
 
 #[cfg(test)]
 mod tests {
@@ -79,14 +43,25 @@ mod tests {
 
     #[test]
     fn a_name_belongs_to_one_table() {
-        assert!(has_operation::<super::super::Request>("getBalance"));
-        assert!(!has_operation::<super::super::Request>("cosmosRest"));
-        let of = |op: &str| family_of(format!(r#"{{"args":{{}},"op":"{op}"}}"#).as_bytes());
-        assert_eq!(of("cosmosRest"), Some(Family::Cosmos));
-        assert_eq!(of("mine"), Some(Family::Dev));
-        assert_eq!(of("getBalance"), None);
-        assert_eq!(of("nothing"), None);
-        assert_eq!(family_of(b"[]"), None);
+        assert!(names_of::<super::super::Request>().contains(&"getBalance"));
+        assert_eq!(Family::of("cosmosRest"), Some(Family::Cosmos));
+        assert_eq!(Family::of("mine"), Some(Family::Dev));
+        assert_eq!(Family::of("engineGetPayload"), Some(Family::Engine));
+        assert_eq!(Family::of("consensusReap"), Some(Family::Consensus));
+        assert_eq!(Family::of("getBalance"), None);
+        assert_eq!(Family::of("nothing"), None);
+        let names = [
+            names_of::<super::super::Request>(),
+            names_of::<DevRequest>(),
+            names_of::<EngineRequest>(),
+            names_of::<CosmosRequest>(),
+            names_of::<ConsensusRequest>(),
+        ];
+        let mut all = names.concat();
+        let many = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), many);
     }
 
     #[test]
