@@ -421,7 +421,7 @@ const fn has_halves() -> bool {
 
 /// An empty batch, in halves if it will have so many bytes that two threads pay. The writer must be
 /// locked, see [`Batch::in_halves`].
-pub(crate) fn large_in_halves<'a>(batch: Batch<'a>, db: &Db, bytes: usize) -> Batch<'a> {
+fn large_in_halves<'a>(batch: Batch<'a>, db: &Db, bytes: usize) -> Batch<'a> {
     match HALVED_BATCH_BYTES.contains(&bytes) && may_be_halved(db) {
         true => batch.in_halves(bytes),
         false => batch,

@@ -2,7 +2,7 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, RowWrite, TrieUpdate,
-    commit::{large_in_halves, put_lattice, put_trie, set_account, set_legacy, set_slot},
+    commit::{put_lattice, put_trie, set_account, set_legacy, set_slot},
     shared::Core,
     trie::Kept,
 };
@@ -29,10 +29,6 @@ use std::{
     sync::{Arc, atomic::Ordering::SeqCst},
     time::Instant,
 };
-
-/// What a row that is taken back puts into the batch, about, in bytes: two deletions, and its part
-/// of the trie's nodes.
-const BATCH_BYTES_AN_UNDONE_ROW: usize = 400;
 
 impl Core {
     /// Unwinds to a height at or below the head.
@@ -150,9 +146,6 @@ pub(crate) fn undo<'a>(
     let changes = blocks.iter().flat_map(|(_, block)| &block.accounts);
     let rows = changes.map(|change| 1 + change.storage.len()).sum::<usize>();
     let mut batch = db.batch()?;
-    if !lasts {
-        batch = large_in_halves(batch, db, rows.saturating_mul(BATCH_BYTES_AN_UNDONE_ROW));
-    }
     let mut before = Before::default();
     let mut lattice = lattice.cloned();
     let mut reversals = Vec::with_capacity(blocks.len());

@@ -14,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod check;
+mod collect;
 mod many;
 mod node;
 mod proof;

@@ -98,6 +98,7 @@ impl Tree {
         if entries.len() < PARALLEL_KEYS || !self.branches(source)? {
             return entries.iter().try_for_each(|(key, value)| self.insert(source, key, value.as_ref()));
         }
+        self.changes += entries.len();
         let parts = by_nibble(entries.into_iter(), |(key, _)| key);
         let changed = self.for_children(source, parts, |task, part| task.insert(part))?;
         if changed {

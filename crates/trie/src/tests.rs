@@ -154,6 +154,24 @@ fn changeset(model: &mut Accounts, block: &BTreeMap<u16, Op>) -> Changeset {
     changes
 }
 
+#[test]
+fn many_slots_that_are_removed_at_once_leave_what_the_others_make() {
+    const SLOTS: u16 = 300;
+    let block = |slots: Vec<(u16, u8)>| BTreeMap::from([(7, Op::Slots(slots))]);
+    for left in [0, 1, 2, 3, 17, SLOTS] {
+        let memory = Memory::default();
+        let mut model = Accounts::new();
+        let filled = changeset(&mut model, &block((0..SLOTS).map(|slot| (slot, 1)).collect()));
+        let root = memory.commit(EMPTY_ROOT_HASH, &[filled]);
+        let removed = changeset(&mut model, &block((left..SLOTS).map(|slot| (slot, 0)).collect()));
+        assert_eq!(memory.commit(root, &[removed]), expected_root(&model), "{left} are left");
+        let (fresh, mut scratch) = (Memory::default(), Accounts::new());
+        let few = changeset(&mut scratch, &block((0..left).map(|slot| (slot, 1)).collect()));
+        assert_eq!(fresh.commit(EMPTY_ROOT_HASH, &[few]), expected_root(&model), "{left} are left");
+        assert_eq!(memory.rows(), fresh.rows(), "{left} are left");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 

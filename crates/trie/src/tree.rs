@@ -2,7 +2,7 @@
 
 use crate::{
     damaged,
-    node::{Body, Link, Loaded, Marks, Node, Reference, marked},
+    node::{Body, Link, Loaded, Marks, Node, Reference},
 };
 use alloy_primitives::{B256, keccak256, map::HashSet};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -38,16 +38,18 @@ pub(crate) struct Tree {
     pub(crate) stale: HashSet<Box<[u8]>>,
     /// Whether the store's nodes were dropped as a whole; they are listed when the changes are
     /// collected.
-    dropped: bool,
+    pub(crate) dropped: bool,
     /// Nodes that came into memory, for bounding it.
     pub(crate) loaded: usize,
+    /// Keys that were set or removed since the nodes were collected.
+    pub(crate) changes: usize,
 }
 
 impl Tree {
     /// The trie with this root.
     pub(crate) fn new(owner: Option<B256>, root: B256) -> Self {
         let root = if root == EMPTY_ROOT_HASH { Link::Empty } else { Link::Hash(root) };
-        Self { owner, root, stale: HashSet::default(), dropped: false, loaded: 0 }
+        Self { owner, root, stale: HashSet::default(), dropped: false, loaded: 0, changes: 0 }
     }
 
     /// Empties the trie without looking at its nodes.
@@ -116,6 +118,7 @@ impl Tree {
             loaded: &mut self.loaded,
         };
         *walk.loaded += 1;
+        self.changes += 1;
         walk.insert(&mut self.root, 0, value).map(drop)
     }
 
@@ -128,6 +131,7 @@ impl Tree {
             stale: &mut self.stale,
             loaded: &mut self.loaded,
         };
+        self.changes += 1;
         walk.remove(&mut self.root, 0).map(drop)
     }
 
@@ -192,26 +196,6 @@ impl Tree {
         }
         trim(&mut self.root, levels);
     }
-
-    /// Appends what has to be written and deleted so that the store holds this trie, and takes it
-    /// as done. Call [`Self::root`] first. Returns how many nodes came into memory since the last
-    /// time.
-    pub(crate) fn collect(
-        &mut self,
-        source: &dyn NodeSource,
-        out: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    ) -> Result<usize, StateError> {
-        if std::mem::take(&mut self.dropped)
-            && let Some(owner) = &self.owner
-        {
-            self.stale.extend(source.paths(owner)?.into_iter().map(Vec::into_boxed_slice));
-        }
-        let mut path = Vec::with_capacity(64);
-        let prefix = node_prefix(self.owner.as_ref());
-        collect(&mut self.root, &mut path, &prefix, &mut self.stale, out);
-        out.extend(self.stale.drain().map(|path| ([prefix.as_slice(), &path].concat(), None)));
-        Ok(std::mem::take(&mut self.loaded))
-    }
 }
 
 /// First bytes of the keys of an owner's nodes in the trie family; the nibbles follow, one a byte.
@@ -225,47 +209,6 @@ pub fn node_prefix(owner: Option<&B256>) -> Vec<u8> {
 /// The key of the node at a path of an owner's trie.
 pub fn node_key(owner: Option<&B256>, path: &[u8]) -> Vec<u8> {
     [node_prefix(owner).as_slice(), path].concat()
-}
-
-fn collect(
-    link: &mut Link,
-    path: &mut Vec<u8>,
-    prefix: &[u8],
-    stale: &mut HashSet<Box<[u8]>>,
-    out: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
-) {
-    let Link::Node(loaded) = link else { return };
-    if loaded.stored {
-        return;
-    }
-    let rlp = match std::mem::take(&mut loaded.body.rlp) {
-        rlp if rlp.is_empty() => loaded.body.node.encode(),
-        rlp => rlp,
-    };
-    let key = || [prefix, path.as_slice()].concat();
-    if path.is_empty() || Node::has_own_node(&rlp) {
-        stale.remove(path.as_slice());
-        (loaded.stored, loaded.has_row) = (true, true);
-        out.push((key(), Some(rlp)));
-    } else if std::mem::take(&mut loaded.has_row) {
-        out.push((key(), None));
-    }
-    let depth = path.len();
-    match &mut loaded.body.node {
-        Node::Leaf { .. } => {}
-        Node::Extension { path: shared, child } => {
-            path.extend_from_slice(shared);
-            collect(child, path, prefix, stale, out);
-        }
-        Node::Branch { children, marks } => {
-            for (nibble, child) in marked(children, marks.take_unstored()) {
-                path.push(nibble);
-                collect(child, path, prefix, stale, out);
-                path.truncate(depth);
-            }
-        }
-    }
-    path.truncate(depth);
 }
 
 /// Loads the node behind a link where only its hash is known.
