@@ -155,7 +155,7 @@ fn changeset(model: &mut Accounts, block: &BTreeMap<u16, Op>) -> Changeset {
 }
 
 #[test]
-fn many_slots_that_are_removed_at_once_leave_what_the_others_make() {
+fn slots_removed_at_once_leave_the_trie_of_the_others() {
     const SLOTS: u16 = 300;
     let block = |slots: Vec<(u16, u8)>| BTreeMap::from([(7, Op::Slots(slots))]);
     for left in [0, 1, 2, 3, 17, SLOTS] {
