@@ -83,6 +83,18 @@ describe('the arrows', () => {
     expect(wrong.filter((file) => !operations.some((allowed) => allowed.test(file)))).toEqual([])
   })
 
+  it('drivers of tracers are compiled for the crate traces alone', () => {
+    // They are generic: each crate that calls them compiles an EVM for every tracer.
+    const driver = /\bhearth_tracers::(?:\{[^}]*)?\b(?:trace_(?:block|transaction|elements)|profile_block)/
+    const components = fs.readdirSync(path.join(ROOT, 'crates')).filter((name) => !['tracers', 'traces'].includes(name))
+    const calling = (name: string) =>
+      walk(`crates/${name}/src`, '.rs').filter((file) =>
+        driver.test(fs.readFileSync(path.join(ROOT, file), 'utf8').replaceAll(/\/\/.*/g, '')),
+      )
+    expect(components.flatMap(calling)).toEqual([])
+    expect(calling('traces')).toContain('crates/traces/src/replayed.rs')
+  })
+
   it('TypeScript rooms import along their arrows', () => {
     const allowed = new Map(rows.filter((r) => r.room.startsWith('ts/')).map((r) => [r.room.slice(3), r.arrow]))
     const wrong = walk('ts', '.ts').flatMap((file) => {

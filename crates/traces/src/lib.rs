@@ -8,6 +8,7 @@ mod baked;
 mod capsules;
 mod js_tracers;
 mod ops;
+pub mod replayed;
 mod request;
 mod resolvers;
 mod shared_traces;

@@ -6,6 +6,7 @@ use crate::{
     baked::derived,
     capsules::ProcessorsGuard,
     ops::{filter, parity, profile, state_access, steps, trace_call},
+    replayed,
     shared_traces::TraceOutput,
     trace_source::{Source, replay_error},
 };
@@ -204,8 +205,7 @@ impl Traces {
                         None => replay(),
                     };
                     replay.and_then(|mut replay| {
-                        hearth_tracers::trace_transaction(&mut replay, index, plan, limits, &mut out)
-                            .map(drop)
+                        replayed::trace_transaction(&mut replay, index, plan, limits, &mut out).map(drop)
                     })
                 }
                 None => {
@@ -213,7 +213,7 @@ impl Traces {
                     let count = block.body.transactions.len();
                     match helpers.count() {
                         0 => replay().and_then(|mut replay| {
-                            hearth_tracers::trace_block(&mut replay, plan, limits, &mut out).map(drop)
+                            replayed::trace_block(&mut replay, plan, limits, &mut out).map(drop)
                         }),
                         more => {
                             trace_block_in_parallel(replay, count, more, plan, limits, &mut out).map(drop)

@@ -10,8 +10,11 @@ mod scripts;
 mod shared;
 
 use hearth_home::{ByteSender, ByteStream, NodeError, ScriptsConfig, stream, workers::guarded};
-use hearth_tracers::{Cancel, Sink, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction};
-use hearth_traces::Counted;
+use hearth_tracers::{Cancel, Sink, TraceConfig, TraceError, TracePlan};
+use hearth_traces::{
+    Counted,
+    replayed::{trace_block, trace_transaction},
+};
 use input::Input;
 use scripts::Scripts;
 use serde::Deserialize;

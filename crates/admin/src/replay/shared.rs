@@ -5,10 +5,11 @@
 
 use super::{Line, input::Input, scripts::Scripts};
 use hearth_home::{ByteSender, NodeError};
-use hearth_tracers::{
-    Cancel, Sink, SinkClosed, TracePlan, trace_block_under_several, trace_transaction_under_several,
+use hearth_tracers::{Cancel, Sink, SinkClosed, TracePlan};
+use hearth_traces::{
+    replayed::{trace_block_under_several, trace_transaction_under_several},
+    trace_error,
 };
-use hearth_traces::trace_error;
 use std::{
     cell::Cell,
     fs::File,

@@ -3,12 +3,13 @@
 
 use crate::Traces;
 use crate::{
+    replayed::trace_transaction,
     trace::{check_traceable, trace_error},
     trace_source::replay_error,
 };
 use hearth_home::{BlockRef, ByteSender, LookbackPolicy, NodeError};
 use hearth_ledger::StoredBlock;
-use hearth_tracers::{BlockReplay, Limits, Sink, TraceError, TracePlan, profile_block, trace_transaction};
+use hearth_tracers::{BlockReplay, Limits, Sink, TraceError, TracePlan, profile_block};
 
 /// `debug_traceStepIndex` of a transaction of the canonical chain.
 pub fn index_of_transaction(
