@@ -1,6 +1,6 @@
 //! A home that follows another chain: branches, what a kill leaves, which homes are refused.
 
-use crate::reorg::{MERGED, branch, hash};
+use crate::reorg::{branch, hash, paying_branch, rich_genesis};
 use crate::support::{is_full, options};
 use alloy_primitives::{B256, hex};
 use hearth_chain::{
@@ -23,7 +23,7 @@ struct Upstream {
 impl Upstream {
     fn of(blocks: &[Block]) -> Self {
         let home = TempDir::new().unwrap();
-        let chain = Chain::create(home.path(), MERGED, &options()).unwrap();
+        let chain = Chain::create(home.path(), &rich_genesis(), &options()).unwrap();
         for block in blocks {
             chain.insert_block(block.clone()).unwrap();
         }
@@ -66,7 +66,7 @@ fn follow(chain: &Chain, upstream: &Upstream, blocks: &[Block]) {
 
 fn follower(upstream: &Upstream) -> (TempDir, Chain) {
     let home = TempDir::new().unwrap();
-    let rules = FollowedRules::Genesis(MERGED.to_owned());
+    let rules = FollowedRules::Genesis(rich_genesis());
     let chain = Chain::create_follower(home.path(), &rules, &upstream.genesis(), None, &options()).unwrap();
     (home, chain)
 }
@@ -86,16 +86,15 @@ impl ChainWatcher for Moves {
     }
 
     fn committed(&self, _: Height, _: B256, capsule: Option<&Arc<TraceCapsule>>) {
-        assert!(capsule.is_none(), "its blocks have no transactions");
+        assert!(capsule.is_some());
     }
 }
 
 #[test]
 fn reorganisations_leave_the_followed_branch_alone() {
     for depth in [5usize, 40] {
-        let base = branch(MERGED, &[], &[12; 3], 1);
-        let seconds = vec![12; depth];
-        let [left, right] = [2, 3].map(|coinbase| branch(MERGED, &base, &seconds, coinbase));
+        let base = paying_branch(&[], 3, 1);
+        let [left, right] = [2, 3].map(|coinbase| paying_branch(&base, depth, coinbase));
         let [ups_left, ups_right] = [&left, &right].map(|blocks| Upstream::of(&[&base[..], blocks].concat()));
         let (home, chain) = follower(&ups_left);
         follow(&chain, &ups_left, &base);
@@ -112,7 +111,7 @@ fn reorganisations_leave_the_followed_branch_alone() {
         // A first block of the branch that is wrong leaves the head where it was.
         let mut wrong = right[0].clone();
         wrong.header.state_root = B256::repeat_byte(1);
-        let answer = give_with(&chain, &wrong, 128, "{}");
+        let answer = give_with(&chain, &wrong, 128, &ups_right.witness(&right[0]));
         assert!(matches!(answer, FollowAnswer::Refused { field: "stateRoot", .. }), "{answer:?}");
         assert_eq!(chain.head().hash, hash(left.last().unwrap()));
 
@@ -129,6 +128,7 @@ fn reorganisations_leave_the_followed_branch_alone() {
             let number = block.header.number;
             assert_eq!(chain.ledger().canonical_hash(number).unwrap(), Some(hash(block)));
             assert!(chain.ledger().receipts(&hash(block)).unwrap().is_some());
+            assert!(chain.ledger().capsule(&hash(block)).unwrap().is_some());
             assert!(chain.ledger().has_block(&hash(other)), "a branch stays in the ledger");
         }
 
@@ -150,8 +150,8 @@ fn reorganisations_leave_the_followed_branch_alone() {
 
 #[test]
 fn finality_is_kept_and_bounds_reorganisations() {
-    let base = branch(MERGED, &[], &[12; 4], 1);
-    let other = branch(MERGED, &base[..1], &[12; 2], 9);
+    let base = branch(&rich_genesis(), &[], &[12; 4], 1);
+    let other = branch(&rich_genesis(), &base[..1], &[12; 2], 9);
     let upstream = Upstream::of(&base);
     let (home, chain) = follower(&upstream);
     follow(&chain, &upstream, &base);
@@ -181,8 +181,8 @@ fn kept(chain: &Chain, kept: &mut Option<(u64, FollowedState)>) -> FollowedState
 
 #[test]
 fn a_state_kept_until_it_changes_is_never_old() {
-    let base = branch(MERGED, &[], &[12; 4], 1);
-    let other = branch(MERGED, &base[..2], &[12; 2], 9);
+    let base = branch(&rich_genesis(), &[], &[12; 4], 1);
+    let other = branch(&rich_genesis(), &base[..2], &[12; 2], 9);
     let upstream = Upstream::of(&base);
     let fork = Upstream::of(&[&base[..2], &other].concat());
     let (_home, chain) = follower(&upstream);
@@ -222,7 +222,7 @@ fn a_state_kept_until_it_changes_is_never_old() {
 
 #[test]
 fn a_reader_beside_the_follower_sees_each_head() {
-    let blocks = branch(MERGED, &[], &[12; 60], 1);
+    let blocks = branch(&rich_genesis(), &[], &[12; 60], 1);
     let upstream = Upstream::of(&blocks);
     let (_home, chain) = follower(&upstream);
     let acknowledged = AtomicU64::new(0);
@@ -245,7 +245,7 @@ fn a_reader_beside_the_follower_sees_each_head() {
 
 #[test]
 fn a_home_is_what_it_was_made_to_be() {
-    let blocks = branch(MERGED, &[], &[12; 2], 1);
+    let blocks = branch(&rich_genesis(), &[], &[12; 2], 1);
     let upstream = Upstream::of(&blocks);
     let (home, chain) = follower(&upstream);
     follow(&chain, &upstream, &blocks);
@@ -253,7 +253,7 @@ fn a_home_is_what_it_was_made_to_be() {
     let read = state.account(&Default::default());
     assert!(matches!(read, Err(hearth_primitives::StateError::NotHere(_))), "{read:?}");
     assert!(state.storage_of(&Default::default()).is_err());
-    let inserted = chain.insert_block(branch(MERGED, &blocks, &[12], 1).remove(0));
+    let inserted = chain.insert_block(branch(&rich_genesis(), &blocks, &[12], 1).remove(0));
     assert!(
         matches!(inserted, Err(ChainError::State(hearth_primitives::StateError::NotHere(_)))),
         "{inserted:?}"
@@ -261,7 +261,7 @@ fn a_home_is_what_it_was_made_to_be() {
     chain.close().unwrap();
     drop((state, chain));
 
-    let rules = FollowedRules::Genesis(MERGED.to_owned());
+    let rules = FollowedRules::Genesis(rich_genesis());
     let make = |home: &TempDir, base: &Header, said| {
         Chain::create_follower(home.path(), &rules, base, said, &options()).map(|chain| chain.head().height)
     };
@@ -301,13 +301,20 @@ const LIFE_MS: u64 = 120;
 struct Branches {
     base: Vec<Block>,
     sides: [Vec<Block>; 2],
+    /// The chains of the base with each side.
+    upstreams: [Upstream; 2],
 }
 
 impl Branches {
     fn new() -> Self {
-        let base = branch(MERGED, &[], &[12; 3], 1);
-        let sides = [2, 3].map(|coinbase| branch(MERGED, &base, &[12; 6], coinbase));
-        Self { base, sides }
+        let base = paying_branch(&[], 3, 1);
+        let sides = [2, 3].map(|coinbase| paying_branch(&base, 6, coinbase));
+        let upstreams = [0, 1].map(|side| Upstream::of(&[base.as_slice(), &sides[side]].concat()));
+        Self { base, sides, upstreams }
+    }
+
+    fn give(&self, chain: &Chain, block: &Block) -> FollowAnswer {
+        give(chain, &self.upstreams[usize::from(self.sides[1].contains(block))], block, 128)
     }
 
     /// The block that is given after the head; the first of the other branch at the end of one.
@@ -335,8 +342,7 @@ fn follows_until_it_is_killed() {
     let mut acknowledged = std::fs::File::options().append(true).open(dir.join("heads")).unwrap();
     loop {
         let block = branches.next(chain.head().hash);
-        // Blocks without transactions read nothing.
-        let answer = give_with(&chain, block, 128, "{}");
+        let answer = branches.give(&chain, block);
         assert!(matches!(answer, FollowAnswer::Followed { .. }), "{answer:?}");
         acknowledged.write_all(format!("{}\n", hash(block)).as_bytes()).unwrap();
     }
@@ -345,10 +351,10 @@ fn follows_until_it_is_killed() {
 #[test]
 fn a_kill_leaves_the_acknowledged_head_or_the_next() {
     let branches = Branches::new();
-    let upstream = Upstream::of(&branches.base);
+    let upstream = &branches.upstreams[0];
     let dir = TempDir::new().unwrap();
     let (home, heads) = (dir.path().join("home"), dir.path().join("heads"));
-    let rules = FollowedRules::Genesis(MERGED.to_owned());
+    let rules = FollowedRules::Genesis(rich_genesis());
     let made = Chain::create_follower(&home, &rules, &upstream.genesis(), None, &options()).unwrap();
     let mut head = made.head().hash;
     made.close().unwrap();
@@ -390,6 +396,7 @@ fn a_kill_leaves_the_acknowledged_head_or_the_next() {
         for number in 1..=now.height {
             let canonical = chain.ledger().canonical_hash(number).unwrap().unwrap();
             assert!(chain.ledger().receipts(&canonical).unwrap().is_some(), "kill {kill}: block {number}");
+            assert!(chain.ledger().capsule(&canonical).unwrap().is_some(), "kill {kill}: block {number}");
         }
         moved += u64::from(now.hash != head);
         head = now.hash;

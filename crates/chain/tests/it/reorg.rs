@@ -1,11 +1,16 @@
 //! Competing branches: fork choice, unwinding, coming back, dying in between.
 
 use crate::support::{Table, export, import, options};
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_consensus::{
+    SignableTransaction as _, TxLegacy,
+    proofs::{calculate_receipt_root, calculate_transaction_root},
+};
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use alloy_rlp::Encodable;
 use hearth_chain::{Chain, ChainError, ExportRange, Inserted};
-use hearth_evm::{BlockEnvironment, BlockExecutor, check_output, next_difficulty};
-use hearth_primitives::{Block, Header, RootTracker, StateReader};
+use hearth_dev_chain::DevSigner;
+use hearth_evm::{BlockEnvironment, BlockExecutor, check_output, next_difficulty, recover_senders};
+use hearth_primitives::{Block, Header, RootTracker, StateReader, Transaction};
 use std::fs;
 use tempfile::TempDir;
 
@@ -25,8 +30,32 @@ pub const MERGED: &str = r#"{
     "alloc": {"0x00000000000000000000000000000000000000aa": {"balance": "1000"}}
 }"#;
 
-/// An empty block on the head of a chain. `seconds` after its parent decide on its difficulty.
-fn next(chain: &Chain, seconds: u64, coinbase: u8) -> Block {
+/// [`MERGED`] with an account that can pay for [`paying_branch`].
+pub fn rich_genesis() -> String {
+    let rich = *DevSigner::new().accounts().next().unwrap();
+    let alloc = r#""alloc": {"#;
+    MERGED.replace(alloc, &format!(r#"{alloc}"{rich}": {{"balance": "1000000000000000000"}}, "#))
+}
+
+/// The transfer of a block at a height of [`rich_genesis`], whose blocks have one each.
+fn transfer(height: u64) -> Transaction {
+    let signer = DevSigner::new();
+    let unsigned = TxLegacy {
+        chain_id: Some(5),
+        nonce: height - 1,
+        gas_price: 7,
+        gas_limit: 21_000,
+        to: TxKind::Call(Address::repeat_byte(0xbb)),
+        value: U256::from(height),
+        input: Bytes::new(),
+    };
+    let from = *signer.accounts().next().unwrap();
+    let signature = signer.sign(&from, &unsigned.signature_hash()).unwrap();
+    unsigned.into_signed(signature).into()
+}
+
+/// A block on the head of a chain. `seconds` after its parent decide on its difficulty.
+fn next(chain: &Chain, seconds: u64, coinbase: u8, transactions: Vec<Transaction>) -> Block {
     let parent = chain.head_block().unwrap().unwrap().block.header.clone();
     let spec = chain.spec();
     let merged = parent.difficulty.is_zero();
@@ -40,15 +69,20 @@ fn next(chain: &Chain, seconds: u64, coinbase: u8) -> Block {
         difficulty: if merged { U256::ZERO } else { next_difficulty(spec, timestamp, &parent) },
         base_fee_per_gas: hearth_evm::next_base_fee(spec, &parent),
         extra_data: Bytes::from(vec![coinbase]),
+        transactions_root: calculate_transaction_root(&transactions),
         ..Header::default()
     };
-    let block = Block { header: header.clone(), body: Default::default() };
+    let body = alloy_consensus::BlockBody { transactions, ..Default::default() };
+    let block = Block { header: header.clone(), body };
     let state = chain.kv().latest().unwrap();
     let env = BlockEnvironment::from_header(spec, &header);
+    let senders = recover_senders(spec, &env, &block.body.transactions).unwrap();
     let mut trie = chain.kv().trie().unwrap();
     let executor = BlockExecutor::new(spec, env, &state, &**chain.ledger());
-    let output = executor.run(&block, &[], Some(&mut trie)).unwrap();
+    let output = executor.run(&block, &senders, Some(&mut trie)).unwrap();
     header.state_root = trie.root().unwrap();
+    header.receipts_root = calculate_receipt_root(&output.receipts);
+    (header.logs_bloom, header.gas_used) = (output.logs_bloom, output.gas_used);
     check_output(spec, &header, &output).unwrap();
     Block { header, body: block.body }
 }
@@ -57,9 +91,24 @@ pub fn hash(block: &Block) -> B256 {
     block.header.hash_slow()
 }
 
-/// Builds a branch of blocks with these seconds between them, on another home with the given base
-/// blocks.
+/// Builds a branch of empty blocks with these seconds between them, on another home with the given
+/// base blocks.
 pub fn branch(genesis: &str, base: &[Block], seconds: &[u64], coinbase: u8) -> Vec<Block> {
+    branch_of(genesis, base, seconds, coinbase, |_| Vec::new())
+}
+
+/// As [`branch`] on [`rich_genesis`], of so many blocks with a transfer each.
+pub fn paying_branch(base: &[Block], blocks: usize, coinbase: u8) -> Vec<Block> {
+    branch_of(&rich_genesis(), base, &vec![12; blocks], coinbase, |height| vec![transfer(height)])
+}
+
+fn branch_of(
+    genesis: &str,
+    base: &[Block],
+    seconds: &[u64],
+    coinbase: u8,
+    transactions: impl Fn(u64) -> Vec<Transaction>,
+) -> Vec<Block> {
     let home = TempDir::new().unwrap();
     let chain = Chain::create(home.path(), genesis, &options()).unwrap();
     for block in base {
@@ -67,8 +116,9 @@ pub fn branch(genesis: &str, base: &[Block], seconds: &[u64], coinbase: u8) -> V
     }
     let mut blocks = Vec::new();
     for seconds in seconds {
-        let block = next(&chain, *seconds, coinbase);
-        assert!(matches!(chain.insert_block(block.clone()).unwrap(), Inserted::Added { gas_used: 0 }));
+        let block = next(&chain, *seconds, coinbase, transactions(chain.head().height + 1));
+        let gas_used = block.header.gas_used;
+        assert_eq!(chain.insert_block(block.clone()).unwrap(), Inserted::Added { gas_used });
         blocks.push(block);
     }
     blocks
