@@ -10,6 +10,7 @@ import { aboveFloors, BINARY_BYTES_MAX, dynamicSymbols, FLOORS, neededVersions }
 import { ENGINES } from '../../native/setup/isolated-vm.mjs'
 import { ROOT, rpc } from './harness.ts'
 import { checkInstalled } from './installed.ts'
+import { npmInstall } from './npm-install.ts'
 import { checkUses, newProject } from './package-uses.ts'
 import { FULL } from './peer.ts'
 import { until } from './waiting.ts'
@@ -88,7 +89,7 @@ beforeAll(() => {
   env = environment(pathWithoutCompilers())
   newProject(project)
   const began = Date.now()
-  installed = run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...TARBALLS], project, env)
+  installed = npmInstall(['--prefer-offline', '--no-audit', '--no-fund', ...TARBALLS], project, env)
   console.log(`npm install of the tarballs took ${((Date.now() - began) / 1000).toFixed(1)} s`)
 }, PACK_MS_MAX)
 
@@ -173,7 +174,7 @@ describe.skipIf(process.platform !== 'linux')('an installation without compilers
     const as = (name: string, value: string): string => `Object.defineProperty(process, '${name}', { value: '${value}' })\n`
     fs.writeFileSync(pretend, `${as('platform', 'darwin')}${as('arch', 'arm64')}`)
     const mac = { ...env, NODE_OPTIONS: `--require ${pretend}` }
-    const refused = run('npm', ['install', '--offline', path.join(OUT, `hearth-${version}.tgz`)], elsewhere, mac)
+    const refused = npmInstall(['--offline', path.join(OUT, `hearth-${version}.tgz`)], elsewhere, mac)
     expect(refused.status).not.toBe(0)
     expect(refused.out).toMatch(/EBADPLATFORM/)
     expect(refused.out).toMatch(/wanted \{"os":"linux","cpu":"x64,arm64"/)

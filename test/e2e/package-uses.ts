@@ -7,6 +7,7 @@ import path from 'node:path'
 import { openNode } from 'hearth'
 import { expect, it } from 'vitest'
 import { ROOT } from './harness.ts'
+import { npmInstall } from './npm-install.ts'
 import { FULL } from './peer.ts'
 
 /** Time for one call of npm, in milliseconds: a bound against hangs on a busy machine. */
@@ -46,7 +47,7 @@ function run(command: string, args: readonly string[], cwd: string): { readonly 
 export function install(dir: string, ...packages: readonly string[]): void {
   // What they depend on is here already: nothing is fetched.
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
-  const installed = run('npm', ['install', ...flags, ...packages], dir)
+  const installed = npmInstall([...flags, ...packages], dir)
   if (installed.status !== 0) throw new Error(installed.out)
 }
 
