@@ -1,10 +1,10 @@
 // An install by npm, which is bounded.
 import { spawnSync } from 'node:child_process'
 
-/** Time for one attempt, in milliseconds: an install takes 2 s, on a busy machine ten times that. */
+/** Time for one attempt in milliseconds; an install takes 2 s, 20 on a busy machine. */
 const ATTEMPT_MS_MAX = 180_000
 
-/** Attempts: npm 11 was seen to wait for ever while it unpacked packages out of its cache. */
+/** Attempts: npm 11 was seen to hang while it unpacked packages out of its cache. */
 const ATTEMPTS = 3
 
 /** Runs `npm install`. An attempt that hangs is killed and repeated. */
