@@ -1,8 +1,8 @@
-//! The drivers of the tracers over a replay of a block, for other crates.
+//! The drivers of the tracers over the replay of a block, as functions without type parameters.
 //!
-//! Those of `hearth_tracers` are generic: a crate that calls them compiles the EVM once for each
-//! type of tracer. This crate has all of that code for its own methods; with these functions no
-//! other crate has it too.
+//! The drivers of `hearth_tracers` are generic: each crate that calls them compiles the EVM once
+//! for each type of tracer. Crates above call these functions, so that only this crate has that
+//! code.
 
 use hearth_tracers::{BlockReplay, BlockStats, Limits, Sink, TraceError, TracePlan};
 
