@@ -49,7 +49,7 @@ const HOT = [
   /^file\/(file_prefetch_buffer|random_access_file_reader|readahead_raf|writable_file_writer)\.cc$/,
 ]
 
-/** The flags of librocksdb-sys's build.rs for Linux with the features lz4 and zstd. */
+/** The flags of librocksdb-sys's build.rs for Linux with the feature lz4, its only compression. */
 const FLAGS = [
   '-std=c++20',
   '-fPIC',
@@ -59,7 +59,6 @@ const FLAGS = [
   '-include',
   'cstdint',
   '-DLZ4=1',
-  '-DZSTD=1',
   '-DNDEBUG=1',
   '-DHAVE_ALIGNED_NEW',
   '-DHAVE_UINT128_EXTENSION',
@@ -97,7 +96,7 @@ function crates(arch) {
     )
   const dirs = {}
   for (const p of JSON.parse(text).packages)
-    if (['librocksdb-sys', 'lz4-sys', 'zstd-sys'].includes(p.name))
+    if (['librocksdb-sys', 'lz4-sys'].includes(p.name))
       dirs[p.name] = { dir: path.dirname(p.manifest_path), version: p.version }
   return dirs
 }
@@ -217,7 +216,6 @@ export async function rocksdbEnv(machine = thisMachine()) {
     path.join(sys, 'rocksdb/third-party/gtest-1.8.1/fused-src'),
     sys,
     path.join(found['lz4-sys'].dir, 'liblz4/lib'),
-    path.join(found['zstd-sys'].dir, 'zstd/lib'),
   ]
   // Names of folders do not get into the library.
   const flags = [...FLAGS, ...targetFlags(arch), `-ffile-prefix-map=${path.dirname(sys)}=/cargo`]
