@@ -27,6 +27,7 @@ import { checkCross, crossEnv, MACHINES } from './cross.mjs'
 import { ROOT, SetupError, TARGET } from './env.mjs'
 import { isolatedVm, isolatedVms, isolatedVmsFor, LIBRARY } from './isolated-vm.mjs'
 import { timed } from './progress.mjs'
+import { checkWhole } from './rocksdb.mjs'
 import { digest, Stamp } from './stamp.mjs'
 import { checkCompilers, checkNpm, checkPlatform } from './tools.mjs'
 
@@ -164,6 +165,7 @@ async function nativeCore(kind) {
   const args = [...napiBuild(), ...(kind === 'dev' ? [] : ['--release']), '--', '--locked']
   const build = () => run(process.execPath, args, 'The core did not build', env)
   await timed(`core (${kind})`, build, first ? {} : { keep: false, note: ', only what has changed' })
+  checkWhole(path.join(ROOT, 'native', addon()))
   sayWhereItRuns()
   stamp.write(sources)
   keepCore(kind, sources)
@@ -178,6 +180,7 @@ async function cross(name) {
   const args = [...napiBuild(), '--release', '--target', machine.target, '--', '--locked']
   const build = () => run(process.execPath, args, `The core for ${name} did not build`, env)
   await timed(`core (release)`, build, { keep: false, note: ` for ${name}` })
+  checkWhole(path.join(ROOT, `native/hearth.${name}.node`), `${machine.tools}-nm`)
   sayWhereItRuns()
   await isolatedVmsFor(machine)
 }

@@ -43,7 +43,7 @@ export async function crossEnv(machine) {
   const include = output(CC, ['-print-file-name=include'])
   return {
     ...libclang,
-    ...(await rocksdbEnv({ arch, compiler: CXX, ar: AR, nm: `${tools}-nm` })),
+    ...(await rocksdbEnv({ arch, compiler: CXX, ar: AR })),
     [`CARGO_TARGET_${suffix.toUpperCase()}_LINKER`]: CC,
     [`CC_${suffix}`]: CC,
     [`CXX_${suffix}`]: CXX,

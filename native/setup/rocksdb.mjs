@@ -20,14 +20,27 @@ import { timed } from './progress.mjs'
 const SOURCES_PER_UNIT = 48
 
 /**
- * Sources that nothing of what is linked refers to, a tenth of all lines: databases on top of
- * RocksDB, caches and file systems for tests and simulations, tools. `undefinedSymbols` finds where
- * one of them is needed after all.
+ * How large the heap of g++ may get before it looks for unused memory, in KiB. It starts at 128 MiB
+ * otherwise, which takes a tenth of its time. A compiler takes 2.3 GB at most so: where there is
+ * less than `COMPILER_BYTES` of memory for each, it has its own way. The code is the same.
+ */
+const HEAP_KIB = 1_000_000
+const COMPILER_BYTES = 3e9
+
+/**
+ * Sources that nothing of what is linked refers to, a quarter of all lines: databases on top of
+ * RocksDB, transactions, backups, caches and file systems for tests and simulations, tools. The C
+ * functions of some are there still, without what they call: the linker drops them, as it drops
+ * every function that no crate uses. `checkWhole` finds where one is used after all.
  */
 const LEFT_OUT = [
-  /^utilities\/(agg_merge|blob_db|cassandra|convenience|leveldb_options|option_change_migration|persistent_cache)\//,
-  /^utilities\/(secondary_index|simulator_cache|sorted_run_builder)\//,
-  /^utilities\/(cache_dump_load|cache_dump_load_impl|debug|env_mirror|fault_injection_\w+)\.cc$/,
+  /^utilities\/(agg_merge|backup|blob_db|cassandra|convenience|leveldb_options|memory|option_change_migration|options)\//,
+  /^utilities\/(persistent_cache|secondary_index|simulator_cache|sorted_run_builder)\//,
+  /^utilities\/transactions\/(?!snapshot_checker)/,
+  /^utilities\/(cache_dump_load|cache_dump_load_impl|debug|env_mirror|fault_injection_\w+|types_util|trace\/file_trace_\w+)\.cc$/,
+  /^cache\/(compressed|tiered)_secondary_cache\.cc$/,
+  /^db\/(experimental|repair|blob\/blob_log_sequential_reader|db_impl\/db_impl_(debug|follower)|wide\/wide_columns_helper)\.cc$/,
+  /^(env\/fs_on_demand|monitoring\/histogram_windowing|table\/(adaptive\/\w+|external_table|sst_file_dumper|sst_file_reader))\.cc$/,
   /^(tools\/dump\/|test_util\/transaction_test_util\.cc$)/,
 ]
 
@@ -96,8 +109,7 @@ function crates(arch) {
     )
   const dirs = {}
   for (const p of JSON.parse(text).packages)
-    if (['librocksdb-sys', 'lz4-sys'].includes(p.name))
-      dirs[p.name] = { dir: path.dirname(p.manifest_path), version: p.version }
+    if (['librocksdb-sys', 'lz4-sys'].includes(p.name)) dirs[p.name] = { dir: path.dirname(p.manifest_path), version: p.version }
   return dirs
 }
 
@@ -148,44 +160,51 @@ function unityFiles(sys, dir) {
 }
 
 /**
- * Symbols of RocksDB that an archive uses and does not define: of a source that must not be left
- * out.
+ * Refuses a library of the core that uses symbols of RocksDB and does not have them: those of a
+ * source that must not be left out. The linker accepts them in a shared library, and refuses them
+ * in a program.
  */
-function undefinedSymbols(nm, library) {
-  const symbols = output(nm, ['--demangle', library])?.split('\n') ?? []
-  const named = symbols.map((line) => /^(?:[0-9a-f]+| +) ([A-Za-z]) (.*)$/.exec(line)).filter((found) => found !== null)
-  const defined = new Set(named.filter(([, kind]) => kind !== 'U').map(([, , name]) => name))
-  return [
-    ...new Set(
-      named.filter(([, kind, name]) => kind === 'U' && name.includes('rocksdb::') && !defined.has(name)).map(([, , name]) => name),
-    ),
-  ]
+export function checkWhole(library, nm = 'nm') {
+  const symbols = output(nm, ['--dynamic', '--undefined-only', '--demangle', library])
+  if (symbols === undefined)
+    throw new SetupError(`${nm} cannot read ${library}. Type: sudo apt-get install -y binutils, then run the command again.`)
+  const missing = missingSymbols(symbols)
+  if (missing.length > 0)
+    throw new SetupError(`RocksDB is not whole: a source in LEFT_OUT (native/setup/rocksdb.mjs) defines ${missing.join(', ')}.`)
 }
 
-async function build(sys, includes, flags, { compiler, ar, nm }, dir) {
+/** Symbols of RocksDB in a list of undefined ones, as `nm --demangle` prints it. */
+export const missingSymbols = (listed) =>
+  listed
+    .split('\n')
+    .map((line) => /^ *U (.*\brocksdb(?:::|_).*)$/.exec(line)?.[1])
+    .filter((name) => name !== undefined)
+
+async function build(sys, includes, flags, { compiler, ar }, dir) {
   const partial = `${dir}.partial-${process.pid}`
   fs.rmSync(partial, { recursive: true, force: true })
   fs.mkdirSync(partial, { recursive: true })
   const units = unityFiles(sys, partial)
+  const compilers = Math.min(os.availableParallelism(), units.length)
+  // Of a container, the memory that it may use.
+  const memory = Math.min(os.totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  const heap = memory / compilers < COMPILER_BYTES ? [] : ['--param', `ggc-min-heapsize=${HEAP_KIB}`]
   let done = 0
   const waiting = [...units]
   const worker = async () => {
     for (let unit = waiting.shift(); unit; unit = waiting.shift()) {
       const { file, level } = unit
-      await compile(compiler, [level, ...flags, ...includes.map((i) => `-I${i}`), '-c', file, '-o', file.replace(/cc$/, 'o')])
+      await compile(compiler, [level, ...heap, ...flags, ...includes.map((i) => `-I${i}`), '-c', file, '-o', file.replace(/cc$/, 'o')])
       say(`RocksDB ${++done}/${units.length}`)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(os.availableParallelism(), units.length) }, worker))
+  await Promise.all(Array.from({ length: compilers }, worker))
   const library = path.join(partial, 'librocksdb.a')
   archive(
     ar,
     units.map(({ file }) => file.replace(/cc$/, 'o')),
     library,
   )
-  const missing = undefinedSymbols(nm, library)
-  if (missing.length > 0)
-    throw new SetupError(`RocksDB is not whole: a source in LEFT_OUT (native/setup/rocksdb.mjs) defines ${missing.join(', ')}.`)
   for (const name of fs.readdirSync(partial)) if (name.startsWith('unit')) fs.rmSync(path.join(partial, name))
   try {
     fs.renameSync(partial, dir)
@@ -197,7 +216,7 @@ async function build(sys, includes, flags, { compiler, ar, nm }, dir) {
 }
 
 /** The processor and the tools of this machine. */
-const thisMachine = () => ({ arch: process.arch, compiler: process.env.CXX ?? 'g++', ar: 'ar', nm: 'nm' })
+const thisMachine = () => ({ arch: process.arch, compiler: process.env.CXX ?? 'g++', ar: 'ar' })
 
 /**
  * Environment variables with which librocksdb-sys links the prebuilt library; builds it where it is

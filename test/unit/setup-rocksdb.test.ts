@@ -1,4 +1,5 @@
-// Set-up reads from cargo where RocksDB is, and fetches no crates of other platforms.
+// Set-up reads from cargo where RocksDB is, fetches no crates of other platforms, and refuses a
+// core that lacks a part of RocksDB.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -20,10 +21,28 @@ test('cargo lists the crates of one platform', () => {
       return fs.readFileSync(path.join(dir, 'arguments'), 'utf8').trim().split(' ')
     }
     const platform = (args: readonly string[]): string | undefined => args[args.indexOf('--filter-platform') + 1]
-    const tools = "compiler: 'g++', ar: 'ar', nm: 'nm'"
+    const tools = "compiler: 'g++', ar: 'ar'"
     expect(platform(requested(`{ arch: 'x64', ${tools} }`))).toBe('x86_64-unknown-linux-gnu')
     expect(platform(requested(`{ arch: 'arm64', ${tools} }`))).toBe('aarch64-unknown-linux-gnu')
   } finally {
     fs.rmSync(dir, { recursive: true, force: true })
   }
+})
+
+test('a core that uses a left-out source of RocksDB is refused', () => {
+  const code = `
+    const { checkWhole, missingSymbols } = await import(${JSON.stringify(MODULE)})
+    const listed = [
+      '                 U free@GLIBC_2.2.5',
+      '                 w rocksdb_kill_hook',
+      '                 U napi_create_function',
+      '                 U rocksdb_open',
+      '                 U rocksdb::BackupEngine::Open(rocksdb::Env*)',
+    ]
+    console.log(JSON.stringify(missingSymbols(listed.join('\\n'))))
+    try { checkWhole('/nonexistent.node') } catch (e) { console.log(e.message) }`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' })
+  const [missing, message] = stdout.split('\n')
+  expect(JSON.parse(missing ?? '')).toEqual(['rocksdb_open', 'rocksdb::BackupEngine::Open(rocksdb::Env*)'])
+  expect(message).toMatch(/^nm cannot read \/nonexistent\.node\./)
 })
