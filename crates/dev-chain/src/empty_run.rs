@@ -33,6 +33,10 @@ const RUN_BLOCKS_MAX: u64 = 1024;
 /// Blocks from which on the slots that they write are kept by their places, which takes a megabyte.
 const RINGS_FROM_BLOCKS: u64 = 512;
 
+/// Runs between two collections of the trie's nodes, where the store takes these late: each of the
+/// rings of EIP-2935 and EIP-4788 is written four times over by so many of the largest.
+const RUNS_WITHOUT_NODES_MAX: usize = 32;
+
 /// Runs that may wait for their commit, while one is committed and one is made.
 const RUNS_WAITING_MAX: usize = 1;
 
@@ -57,12 +61,29 @@ struct Making<'a> {
     state: &'a StateAt,
     reads: RunState<'a>,
     trie: Option<TrieSession>,
+    /// Whether runs may be committed without the nodes of the trie.
+    takes_late_nodes: bool,
+    /// Runs since the nodes were collected.
+    without_nodes: usize,
     system: SystemAccounts,
     /// The newest block that was made.
     parent: Header,
     parent_hash: B256,
     /// Memory for the RLP of a header.
     rlp: Vec<u8>,
+}
+
+impl Making<'_> {
+    /// The trie after the newest block, for the commit of a run; none where the home keeps none.
+    fn take_update(&mut self, is_last: bool) -> Result<Option<TrieUpdate>, StateError> {
+        let Some(trie) = &mut self.trie else { return Ok(None) };
+        if self.takes_late_nodes && !is_last && self.without_nodes < RUNS_WITHOUT_NODES_MAX {
+            self.without_nodes += 1;
+            return trie.take_root_update().map(Some);
+        }
+        self.without_nodes = 0;
+        trie.take_update().map(Some)
+    }
 }
 
 /// Both ends of what runs go through.
@@ -97,7 +118,17 @@ impl DevChain {
         let trie = if kv.has_trie() { Some(kv.trie()?) } else { None };
         let (reads, parent_hash) = (RunState::new(&state, count), parent.hash_slow());
         let (system, parent) = (SystemAccounts::default(), parent.clone());
-        let mut making = Making { state: &state, reads, trie, system, parent, parent_hash, rlp: Vec::new() };
+        let mut making = Making {
+            state: &state,
+            reads,
+            trie,
+            takes_late_nodes: kv.takes_late_nodes(),
+            without_nodes: 0,
+            system,
+            parent,
+            parent_hash,
+            rlp: Vec::new(),
+        };
         let (sender, receiver) = sync_channel(RUNS_WAITING_MAX);
         let (used, freed) = channel();
         let runs = Runs { made: sender, used: freed };
@@ -178,7 +209,7 @@ impl DevChain {
             if blocks.is_empty() {
                 break;
             }
-            let trie = making.trie.as_mut().map(TrieSession::take_update).transpose()?;
+            let trie = making.take_update(left == 0)?;
             if runs.made.send(Run { blocks, trie, before }).is_err() {
                 break;
             }

@@ -327,8 +327,8 @@ impl Db {
     /// The RLP of the node at a key of the trie family.
     pub fn node(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
         self.gate.pass()?;
-        let gathered = self.nodes.as_ref().and_then(|nodes| nodes.lock().get(key).cloned());
-        if let Some(node) = gathered {
+        let own = |nodes: &Mutex<GatheredNodes>| nodes.lock().get(key).map(|node| node.map(<[u8]>::to_vec));
+        if let Some(node) = self.nodes.as_ref().and_then(own) {
             return Ok(node);
         }
         count_call();
@@ -371,7 +371,7 @@ impl Db {
         let Some(gathered) = self.nodes.as_ref().filter(|_| !nodes.is_empty()) else { return write() };
         let mut gathered = gathered.lock();
         write()?;
-        nodes.into_iter().for_each(|node| gathered.put(node));
+        nodes.iter().for_each(|(key, node)| gathered.put(key, node.as_deref()));
         match gathered.bytes() > GATHERED_BYTES_MAX {
             true => self.write_gathered(&mut gathered),
             false => Ok(()),

@@ -120,6 +120,7 @@ impl Core {
         let applying = applies.then(|| self.metrics.apply_changesets.timer());
         self.check_place(&commit, first)?;
         self.check_space()?;
+        self.bring_nodes()?;
         let Commit { height, hash, parent, changes, trie, state_root, index, .. } = commit;
         check_order(changes)?;
         let destroyed = self.destroyed_rows(changes)?;

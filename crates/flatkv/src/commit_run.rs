@@ -70,6 +70,10 @@ impl Core {
         self.log_run(writer, head.height, &payloads, batch.bytes())?;
         writer.positions = positions;
         self.upcoming.store(head.height, SeqCst);
+        let is_without_nodes = trie.as_ref().is_some_and(TrieUpdate::is_without_nodes);
+        if let (true, Some(before)) = (is_without_nodes, self.head()) {
+            self.note_late_nodes(&before);
+        }
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
         writer.fail(written)?;
         if self.oldest.swap(oldest, SeqCst) != oldest {
@@ -79,6 +83,9 @@ impl Core {
         self.report_version();
         if let Some(update) = &mut trie {
             self.kept.keep(update);
+        }
+        if !is_without_nodes {
+            self.note_nodes();
         }
         self.after_write(writer);
         self.snapshot_if_due(writer);
@@ -110,6 +117,9 @@ impl Core {
         match (self.kind, trie) {
             (CommitmentKind::None, None) => Ok(()),
             (CommitmentKind::Mpt, Some(update)) => {
+                if update.is_without_nodes() && !self.db.gathers_nodes() {
+                    return refused("nodes of the trie may not be late in a store that lasts");
+                }
                 let base = self.trie_root();
                 if update.base() != base {
                     return Err(FlatKvError::TrieBase { expected: base, got: update.base() });

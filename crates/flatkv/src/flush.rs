@@ -102,6 +102,7 @@ impl Core {
     }
 
     pub(crate) fn flush_all(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+        self.bring_nodes()?;
         self.mark_positions(writer)?;
         self.start_flush(writer, true)?;
         self.look(writer, true)

@@ -27,6 +27,7 @@ mod intent;
 mod invariants;
 mod iterate;
 mod kept_pasts;
+mod late_nodes;
 mod open;
 mod origin;
 mod parent;

@@ -145,6 +145,7 @@ pub(crate) fn open(
         views: Default::default(),
         codes: CodeCache::new(shares.codes),
         kept,
+        nodes_of: Default::default(),
         pasts: Default::default(),
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),

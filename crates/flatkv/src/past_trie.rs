@@ -54,7 +54,7 @@ impl FlatKv {
             return Err(self.core.no_trie());
         }
         self.at(height)?;
-        let pinned = self.core.db.pin()?;
+        let pinned = self.core.pin_with_nodes()?;
         let head = read_head(&pinned.get(Family::Metadata, meta::HEAD)?.ok_or_else(|| corrupt("head"))?)?;
         Ok((pinned, head))
     }
@@ -137,7 +137,7 @@ pub(crate) fn taken_back(
 impl Between {
     /// Reads the changes of the blocks above `low` up to `high`. `None` where those of one are
     /// gone.
-    fn read(
+    pub(crate) fn read(
         pinned: &Pinned<'_>,
         low: Height,
         high: Height,

@@ -114,6 +114,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         views: Default::default(),
         codes: CodeCache::new(shares.codes),
         kept: Kept::new(0),
+        nodes_of: Default::default(),
         pasts: Default::default(),
         metrics: FlatkvMetrics::new(&options.metrics),
         dirty: AtomicBool::new(false),

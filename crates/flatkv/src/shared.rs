@@ -3,7 +3,8 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, codes::CodeCache, kept_pasts::KeptPasts,
-    pruning::Pruning, snapshot::Snapshots, staging::Staged, trie::Kept, unflushed::Unflushed, views::Views,
+    late_nodes::NodesOf, pruning::Pruning, snapshot::Snapshots, staging::Staged, trie::Kept,
+    unflushed::Unflushed, views::Views,
 };
 use hearth_disk::{Disk, Lock, RealDisk};
 use hearth_flatkv_storage::{commitment::Lattice, db::Db, wal::Wal};
@@ -45,6 +46,8 @@ pub(crate) struct Core {
     pub(crate) views: Mutex<Views>,
     pub(crate) codes: CodeCache,
     pub(crate) kept: Kept,
+    /// The block whose nodes of the trie the store has, where that is not the head.
+    pub(crate) nodes_of: Mutex<Option<NodesOf>>,
     /// Nodes of tries of earlier blocks.
     pub(crate) pasts: KeptPasts,
     pub(crate) metrics: FlatkvMetrics,

@@ -184,7 +184,7 @@ impl FlatKv {
         if self.core.kind != CommitmentKind::Mpt {
             return Err(self.core.no_trie());
         }
-        Ok(self.core.kept.session(&self.core.db, self.core.trie_root()))
+        self.core.head_trie()
     }
 
     /// Refuses what needs the state trie on a data directory without one.

@@ -65,6 +65,17 @@ impl TrieSession {
         self.0.take_update()
     }
 
+    /// As [`Self::take_update`], without the nodes, which come with the next update that has some.
+    /// Only for a store whose nodes may be late: see [`FlatKv::takes_late_nodes`].
+    ///
+    /// [`FlatKv::takes_late_nodes`]: crate::FlatKv::takes_late_nodes
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`].
+    pub fn take_root_update(&mut self) -> Result<TrieUpdate, StateError> {
+        self.0.take_root_update()
+    }
+
     /// The changed nodes, for the commit.
     pub fn into_update(self) -> Result<TrieUpdate, StateError> {
         self.0.into_update()

@@ -43,6 +43,7 @@ impl Core {
         if to == from.height {
             return Ok(());
         }
+        self.bring_nodes()?;
         let began = Instant::now();
         let lasts = self.fsync != Fsync::Never;
         let undone = undo(&self.db, self.kind, (&from, to), writer.lattice.as_ref(), &self.kept, lasts)?;

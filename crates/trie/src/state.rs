@@ -284,7 +284,18 @@ impl StateTrie<'static> {
         let nodes = self.changed_nodes()?;
         let root = self.root()?;
         let base = std::mem::replace(&mut self.base, root);
-        Ok(TrieUpdate { base, root, nodes, trie: None })
+        Ok(TrieUpdate { base, root, nodes, without_nodes: false, trie: None })
+    }
+
+    /// As [`Self::take_update`], without the nodes: those that changed come with the next update
+    /// that has nodes.
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`]; the node source's own.
+    pub fn take_root_update(&mut self) -> Result<TrieUpdate, StateError> {
+        let root = self.root()?;
+        let base = std::mem::replace(&mut self.base, root);
+        Ok(TrieUpdate { base, root, nodes: Vec::new(), without_nodes: true, trie: None })
     }
 
     /// Nodes and accounts in memory, or more.

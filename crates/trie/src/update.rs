@@ -15,6 +15,8 @@ pub struct TrieUpdate {
     /// Root after the changes.
     pub(crate) root: B256,
     pub(crate) nodes: Vec<NodeWrite>,
+    /// Whether the changed nodes come with a later update.
+    pub(crate) without_nodes: bool,
     /// The trie in memory. It is right for any store whose root is `root`, because a trie depends
     /// on its content alone.
     pub(crate) trie: Option<Box<StateTrie<'static>>>,
@@ -23,7 +25,7 @@ pub struct TrieUpdate {
 impl TrieUpdate {
     /// The update of an empty store whose nodes are already written.
     pub fn stored(root: B256) -> Self {
-        Self { base: EMPTY_ROOT_HASH, root, nodes: Vec::new(), trie: None }
+        Self { base: EMPTY_ROOT_HASH, root, nodes: Vec::new(), without_nodes: false, trie: None }
     }
 
     /// Root that the changes started from: that of the store before the update.
@@ -34,6 +36,11 @@ impl TrieUpdate {
     /// State root after the changes.
     pub fn root(&self) -> B256 {
         self.root
+    }
+
+    /// Whether the nodes that changed are not in this update and come with a later one.
+    pub fn is_without_nodes(&self) -> bool {
+        self.without_nodes
     }
 
     /// Nodes to write and to delete.

@@ -1,7 +1,7 @@
 //! Runs of empty blocks, which are committed together, against the same blocks one by one.
 
 use crate::model::{limits, open, transfer, who};
-use alloy_primitives::U256;
+use alloy_primitives::{U256, keccak256};
 use hearth_chain::{AccountEdit, Chain, ChainOptions, StateAt};
 use hearth_dev_chain::{DevChain, MiningOptions, Steps, dev_genesis_json};
 use hearth_evm::{BEACON_ROOTS_ADDRESS, HISTORY_ADDRESS};
@@ -139,4 +139,93 @@ fn a_run_ends_where_it_is_told_to() {
     assert_eq!(chain.head_block().unwrap().unwrap().block.header.state_root, chain.head().commitment);
     mine(&dev, 3);
     assert_eq!(chain.head().height, head + 3);
+}
+
+/// What the state root of the head proves of a slot that each block writes.
+fn check_proof(chain: &Chain) {
+    let head = chain.head();
+    let slot = U256::from((head.height - 1) % 8191);
+    let proof = chain.kv().prove(head.height, &HISTORY_ADDRESS, &[slot]).unwrap();
+    let state = chain.state_at(head.height).unwrap();
+    let value = state.storage(&HISTORY_ADDRESS, &slot).unwrap();
+    assert!(!value.is_zero());
+    assert_eq!((proof.state_root, proof.slots[0].value), (head.commitment, value));
+    assert_eq!(keccak256(&proof.slots[0].nodes[0]), proof.storage_root);
+}
+
+/// Whether every row and node is what the head says.
+fn check_store(chain: &Chain) {
+    let report = chain.kv().verify(&mut |_| true).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
+
+#[test]
+fn proofs_inside_a_long_run_and_behind_it() {
+    let home = tempfile::tempdir().unwrap();
+    let (chain, _pool, dev) = open(home.path());
+    let heads = std::cell::RefCell::new(Vec::new());
+    let asked = std::cell::Cell::new(0);
+    // Runs that were committed by then have no nodes of their own.
+    let look = || {
+        asked.set(asked.get() + 1);
+        if [3_000, 3_001, 6_000].contains(&asked.get()) {
+            check_proof(&chain);
+            heads.borrow_mut().push(chain.head().height);
+        }
+        false
+    };
+    dev.mine_blocks(AROUND, STEP, &look).unwrap().unwrap();
+    assert!(heads.borrow()[0] > 500 && heads.borrow()[2] > 3_000, "{heads:?}");
+    assert_eq!(chain.head().height, AROUND);
+    check_proof(&chain);
+    check_store(&chain);
+    dev.rollback(5_000).unwrap();
+    check_proof(&chain);
+    mine(&dev, 1);
+    check_store(&chain);
+}
+
+/// Mines until the first of a run's blocks was to be made, so that the runs before it are committed
+/// without nodes.
+fn mine_to_the_end_of_a_run(chain: &Chain, dev: &DevChain) {
+    let first = chain.head().height;
+    let asked = std::cell::Cell::new(0);
+    let stop = || asked.replace(asked.get() + 1) > 511 + 512 + 768;
+    let stopped = dev.mine_blocks(20_000, STEP, &stop);
+    assert!(matches!(stopped, Err(hearth_chain::ChainError::Cancelled)));
+    assert_eq!(chain.head().height, first + 511 + 512 + 768);
+}
+
+#[test]
+fn runs_without_nodes_can_be_all_that_was_committed() {
+    let uses: [fn(&Chain, &DevChain); 5] = [
+        |chain, _| check_proof(chain),
+        |_, dev| drop(dev.rollback(1_000).unwrap()),
+        |_, dev| mine(dev, 1),
+        |_, dev| mine(dev, 600),
+        |chain, _| drop(chain.kv().snapshot().unwrap()),
+    ];
+    for first_use in uses {
+        let home = tempfile::tempdir().unwrap();
+        let (chain, _pool, dev) = open(home.path());
+        mine_to_the_end_of_a_run(&chain, &dev);
+        first_use(&chain, &dev);
+        check_proof(&chain);
+        check_store(&chain);
+    }
+}
+
+#[test]
+fn a_store_closed_behind_runs_without_nodes_has_them() {
+    let home = tempfile::tempdir().unwrap();
+    let (chain, pool, dev) = open(home.path());
+    mine_to_the_end_of_a_run(&chain, &dev);
+    let head = chain.head();
+    chain.close().unwrap();
+    drop((chain, pool, dev));
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    let chain = Chain::open(home.path(), &options).unwrap();
+    assert_eq!(chain.head(), head);
+    check_proof(&chain);
+    check_store(&chain);
 }

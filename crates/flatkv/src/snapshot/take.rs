@@ -75,7 +75,10 @@ impl Core {
         {
             // Where nodes of the trie are in memory, no commit may come between them and the copy.
             let mut writer = self.db.gathers_nodes().then(|| self.lock_writer());
-            writer.as_mut().map_or(Ok(()), |writer| self.start_flush(writer, true))?;
+            if let Some(writer) = &mut writer {
+                self.bring_nodes()?;
+                self.start_flush(writer, true)?;
+            }
             self.db.checkpoint(&making.join(DATABASE))?;
         }
         // The description is taken from what is in the copy, which proves that it opens.

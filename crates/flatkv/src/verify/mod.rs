@@ -34,6 +34,7 @@ impl FlatKv {
     /// the store is no error but a finding.
     pub fn verify(&self, watch: ProgressFn<'_>) -> Result<VerifyReport, FlatKvError> {
         let writer = self.core.lock_writer();
+        self.core.bring_nodes()?;
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
         let mut reporter = Reporter::new(head, oldest, self.core.kind, watch);
@@ -45,6 +46,7 @@ impl FlatKv {
     /// As [`Self::verify`], without the log.
     pub(crate) fn verify_rows(&self, watch: ProgressFn<'_>) -> Result<VerifyReport, FlatKvError> {
         let _nobody_commits = self.core.lock_writer();
+        self.core.bring_nodes()?;
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
         let mut reporter = Reporter::new(head, oldest, self.core.kind, watch);
