@@ -1,7 +1,7 @@
 //! ABCI 2.0 on a socket: what CometBFT sends to an application and what the application answers.
 //!
 //! - [`Request`] and [`Response`]: the outer messages, with InsertTx and ReapTxs of CometBFT v0.40;
-//!   the messages inside are in [`pb`].
+//!   the messages inside are those of `tendermint-proto` ([`pb`]).
 //! - [`read_frame`], [`write_frame`]: each message behind its length as an unsigned varint.
 //! - [`Server`]: a Unix or TCP socket with the four connections of one CometBFT (query, snapshot,
 //!   mempool, consensus), each served by a thread of its own, in the order of its requests.
@@ -12,16 +12,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;
-#[allow(missing_docs, reason = "the names are those of the specification")]
-pub mod crypto;
 mod frame;
 mod message;
-#[allow(missing_docs, reason = "the names are those of the specification")]
-pub mod pb;
 mod server;
-mod time;
-#[allow(missing_docs, reason = "the names are those of the specification")]
-pub mod types;
 
 pub use address::{Address, AddressError};
 pub use frame::{FRAME_BYTES_MAX, FrameError, read_frame, write_frame};
@@ -29,4 +22,8 @@ pub use message::{
     Request, RequestInsertTx, RequestReapTxs, Response, ResponseInsertTx, ResponseReapTxs, request, response,
 };
 pub use server::{Application, CONNECTIONS, Exception, Server, ServerError, ServerStatus};
-pub use time::{Duration, Timestamp};
+/// The messages of ABCI 2.0, as CometBFT v0.38 has them.
+pub use tendermint_proto::v0_38::{abci as pb, crypto, types};
+
+/// Points in time, in the messages.
+pub use tendermint_proto::google::protobuf::Timestamp;
