@@ -21,6 +21,7 @@ mod resolve;
 pub mod stream;
 mod tip_oracle;
 mod trace_origin;
+mod unused_memory;
 pub mod workers;
 
 pub use config::{
@@ -40,3 +41,4 @@ pub use pending::{PendingBlock, Site, TARGET_GAS_LIMIT};
 pub use reference::{BlockNumber, BlockRef};
 pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};
 pub use trace_origin::TraceSourceKind;
+pub use unused_memory::{return_unused_memory, share_arenas};

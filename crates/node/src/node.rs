@@ -10,7 +10,7 @@ use hearth_chain::Chain;
 use hearth_consensus::{Consensus, Listening};
 use hearth_engine::Engine;
 use hearth_home::{
-    Home, HomeStatus, NodeConfig, NodeError, WorkerConfig, init_home,
+    FsyncPolicy, Home, HomeStatus, NodeConfig, NodeError, WorkerConfig, init_home, share_arenas,
     stream::Canceller,
     workers::{Kind, Limits, Order, WorkerPool, guarded},
 };
@@ -115,6 +115,9 @@ impl Node {
     /// and errors of the stores.
     pub fn open(config: NodeConfig) -> Result<Arc<Self>, NodeError> {
         config.check()?;
+        if config.fsync == FsyncPolicy::Never {
+            share_arenas();
+        }
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
         let rooms = Opened::open(&config, &stopping, &metrics)?;
         let (home, traces) = (rooms.home.clone(), rooms.traces.clone());

@@ -9,10 +9,12 @@ use alloy_consensus::crypto::RecoveryError;
 use alloy_primitives::{U64, U256, map::HashMap};
 use hearth_dev_chain::{BLOCKS_MAX, BranchTransaction, Steps};
 use hearth_evm::recover_pooled;
-use hearth_home::{BlockNumber, JsonWriter, NodeError};
+use hearth_home::{BlockNumber, JsonWriter, NodeError, return_unused_memory};
 use hearth_primitives::{Height, StateReader as _};
 use std::ops::RangeInclusive;
 
+/// Blocks of a request from which on the memory that making them took is returned to the system.
+const MANY_BLOCKS: u64 = 512;
 /// Most blocks of one answer.
 const DETAILED_MAX: u64 = 1_000;
 /// Most transactions of one reorganisation.
@@ -41,7 +43,11 @@ pub(super) fn mine(
         }))?;
     }
     let steps = Steps { interval, first: asked.first };
-    site.chained(site.dev.mine_blocks(count, steps, &|| site.stop.is_cancelled()))
+    let mined = site.chained(site.dev.mine_blocks(count, steps, &|| site.stop.is_cancelled()));
+    if count >= MANY_BLOCKS {
+        return_unused_memory();
+    }
+    mined
 }
 
 /// Makes blocks; the blocks with their transactions.
