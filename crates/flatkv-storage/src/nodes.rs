@@ -13,8 +13,9 @@ use std::hash::BuildHasher;
 /// Most memory of nodes that wait, in bytes: enough for the rings of block hashes (EIP-2935) and of
 /// beacon roots (EIP-4788), which every block writes to.
 pub(crate) const GATHERED_BYTES_MAX: usize = 8 << 20;
-/// Bytes of a chunk of memory, into which keys and nodes are copied. Each in memory of its own, they
-/// would lie between what goes with a block, and keep several times their memory from the system.
+/// Bytes of a chunk of memory, into which keys and nodes are copied. Each in memory of its own,
+/// they would lie between what goes with a block, and keep several times their memory from the
+/// system.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// A key of the trie family and the node there; `None` where it goes.

@@ -200,7 +200,7 @@ fn mine_to_the_end_of_a_run(chain: &Chain, dev: &DevChain) {
 fn runs_without_nodes_can_be_all_that_was_committed() {
     let uses: [fn(&Chain, &DevChain); 5] = [
         |chain, _| check_proof(chain),
-        |_, dev| drop(dev.rollback(1_000).unwrap()),
+        |_, dev| dev.rollback(1_000).unwrap(),
         |_, dev| mine(dev, 1),
         |_, dev| mine(dev, 600),
         |chain, _| drop(chain.kv().snapshot().unwrap()),
