@@ -327,6 +327,10 @@ impl Core {
             CommitmentKind::Mpt => {
                 let base = self.trie_root();
                 let update = match trie {
+                    Some(update) if update.is_without_nodes() => {
+                        let what = "a commit of one block has the nodes of its trie";
+                        return Err(StateError::Store(what.to_owned()).into());
+                    }
                     Some(update) => update,
                     None => {
                         let mut session = self.kept.session(&self.db, base);

@@ -3,7 +3,7 @@
 use crate::model::{ACCOUNTS, BASE, Block, Home, Random, SLOTS, address, slot};
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount, proof::verify_proof};
-use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, Fsync};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, FlatKvError, Fsync};
 use hearth_primitives::{Account, RootTracker, StateError};
 use hearth_trie::StateTrie;
 use std::{
@@ -269,4 +269,81 @@ fn a_home_without_a_trie_proves_nothing() {
         refused.contains("there is no state trie: the genesis sets bft.commitment to lthash"),
         "{refused}"
     );
+}
+
+/// Whether a block destroys an account, which no block of a run does.
+fn destroys(block: &Block) -> bool {
+    block.changes.accounts.iter().any(|change| change.wiped)
+}
+
+/// A block without rows of the index, of which a block of the model writes some twice.
+fn as_part_of_run<'a>(block: &'a Block, home: &Home) -> Commit<'a> {
+    let state_root = Some(block.world.root());
+    Commit { state_root, index: Vec::new(), ..block.as_commit(&home.tables) }
+}
+
+#[test]
+fn nodes_that_come_later_prove_what_others_prove() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = open(&home, Fsync::Never);
+    assert!(kv.takes_late_nodes());
+    let mut chain = chain(&home, &kv, 10, 31);
+    let mut random = Random(78);
+    let mut trie = kv.trie().unwrap();
+    let mut late = 0;
+    for _ in 0..200 {
+        let top = chain[chain.len() - 1].next(random.next());
+        if destroys(&top) {
+            top.commit(&kv, &home.tables, false).unwrap();
+            trie = kv.trie().unwrap();
+        } else {
+            trie.apply(&top.changes).unwrap();
+            let is_late = !random.next().is_multiple_of(4);
+            let update = if is_late { trie.take_root_update() } else { trie.take_update() };
+            late += u32::from(is_late);
+            kv.commit_run(vec![as_part_of_run(&top, &home)], Some(update.unwrap())).unwrap();
+        }
+        chain.push(top);
+        match random.next() % 16 {
+            // The session continues: its next nodes are those of all blocks since its last ones.
+            0 => check(&kv, &chain[chain.len() - 1 - random.next() as usize % 8]),
+            1 => trie = kv.trie().unwrap(),
+            2 => {
+                chain.truncate(chain.len() - 1 - random.next() as usize % 4);
+                kv.unwind(chain[chain.len() - 1].height).unwrap();
+                trie = kv.trie().unwrap();
+            }
+            _ => {}
+        }
+    }
+    assert!(late > 20, "{late} blocks without nodes");
+    chain.iter().for_each(|block| check(&kv, block));
+    assert_eq!(kv.verify(&mut |_| true).unwrap().findings.len(), 0);
+}
+
+#[test]
+fn updates_without_nodes_are_refused_where_they_must_have_them() {
+    for fsync in STORES {
+        let home = Home::new(CommitmentKind::Mpt);
+        let kv = open(&home, fsync);
+        let chain = chain(&home, &kv, 5, 32);
+        let head = kv.head();
+        let next = (0..).map(|seed| chain[4].next(seed)).find(|block| !destroys(block)).unwrap();
+        let update = || {
+            let mut trie = kv.trie().unwrap();
+            trie.apply(&next.changes).unwrap();
+            trie.take_root_update().unwrap()
+        };
+        let alone = Commit { trie: Some(update()), ..as_part_of_run(&next, &home) };
+        let refused = kv.commit(alone).unwrap_err().to_string();
+        assert!(refused.contains("a commit of one block has the nodes of its trie"), "{refused}");
+        if fsync != Fsync::Never {
+            let run = vec![as_part_of_run(&next, &home)];
+            let refused = kv.commit_run(run, Some(update())).unwrap_err().to_string();
+            assert!(refused.contains("nodes of the trie may not be late in a store that lasts"), "{refused}");
+        }
+        assert_eq!(kv.head(), head);
+        next.commit(&kv, &home.tables, true).unwrap();
+        check(&kv, &next);
+    }
 }
