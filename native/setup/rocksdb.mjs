@@ -21,8 +21,9 @@ const SOURCES_PER_UNIT = 56
 
 /**
  * How large the heap of g++ may get before it looks for unused memory, in KiB. It starts at 128 MiB
- * otherwise, which takes a tenth of its time. A compiler takes 2.3 GB at most so: where there is
- * less than `COMPILER_BYTES` of memory for each, it has its own way. The code is the same.
+ * otherwise, and looking takes a tenth of the time. With this size a compiler takes 2.3 GB at most;
+ * where there is less than `COMPILER_BYTES` of memory for each, g++ keeps its default. The code is
+ * the same.
  */
 const HEAP_KIB = 1_000_000
 const COMPILER_BYTES = 3e9

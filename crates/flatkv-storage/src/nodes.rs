@@ -56,7 +56,7 @@ pub(crate) struct GatheredNodes {
 }
 
 impl GatheredNodes {
-    /// Notes the node at a key; `None`: it goes.
+    /// Sets the node at a key; `None` deletes the node.
     pub fn put(&mut self, key: &[u8], node: Option<&[u8]>) {
         let Self { rows, hasher, chunks, bytes } = self;
         let len = node.map_or(0, <[u8]>::len);

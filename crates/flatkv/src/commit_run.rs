@@ -117,8 +117,8 @@ impl Core {
         match (self.kind, trie) {
             (CommitmentKind::None, None) => Ok(()),
             (CommitmentKind::Mpt, Some(update)) => {
-                if update.is_without_nodes() && !self.db.gathers_nodes() {
-                    return refused("nodes of the trie may not be late in a store that lasts");
+                if update.is_without_nodes() && !self.takes_late_nodes() {
+                    return refused("nodes of the trie may not be late in a store that lasts or is pruned");
                 }
                 let base = self.trie_root();
                 if update.base() != base {

@@ -19,13 +19,18 @@ pub(crate) struct NodesOf {
 
 impl FlatKv {
     /// Whether runs of blocks may be committed without the nodes of the trie, which a later run
-    /// brings: only where nothing outlives the process.
+    /// brings: only where nothing outlives the process, and where no history is pruned, since the
+    /// changes of these blocks must stay until then.
     pub fn takes_late_nodes(&self) -> bool {
-        self.core.db.gathers_nodes()
+        self.core.takes_late_nodes()
     }
 }
 
 impl Core {
+    pub(crate) fn takes_late_nodes(&self) -> bool {
+        self.db.gathers_nodes() && self.history_blocks.is_none()
+    }
+
     /// Notes, before a run is written without its nodes, that the nodes are those of `head`.
     pub(crate) fn note_late_nodes(&self, head: &Head) {
         self.nodes_of.lock().get_or_insert(NodesOf { height: head.height, root: head.commitment });
@@ -40,6 +45,7 @@ impl Core {
     pub(crate) fn bring_nodes(&self) -> Result<(), StateError> {
         let Some(NodesOf { height, root }) = *self.nodes_of.lock() else { return Ok(()) };
         let head = self.head().ok_or_else(|| corrupt("head"))?;
+        // All of it has to be brought; how many blocks it is, the maker of the runs limits.
         let between = Between::read(&self.db.pin()?, height, head.height, usize::MAX)?;
         let changes = between.ok_or_else(|| corrupt("changes"))?.forth();
         let mut trie = TrieSession::new(self.db.clone(), root);
