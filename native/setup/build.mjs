@@ -117,6 +117,13 @@ async function npmPackages() {
 const addon = () =>
   fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith(`hearth.linux-${process.arch}-`) && name.endsWith('.node'))
 
+/** Where the library of this machine lies, which a build has just written. */
+function addonPath() {
+  const name = addon()
+  if (name === undefined) throw new SetupError('The build of the core wrote no library into native/.')
+  return path.join(ROOT, 'native', name)
+}
+
 /** What the loader that napi writes says where there is no library for a machine. */
 const LOADER_ADVICE = /`Cannot find native binding\. ` \+\n +`npm has a bug [^`]+` \+\n +'Please try [^']+',/
 
@@ -165,7 +172,7 @@ async function nativeCore(kind) {
   const args = [...napiBuild(), ...(kind === 'dev' ? [] : ['--release']), '--', '--locked']
   const build = () => run(process.execPath, args, 'The core did not build', env)
   await timed(`core (${kind})`, build, first ? {} : { keep: false, note: ', only what has changed' })
-  checkWhole(path.join(ROOT, 'native', addon()))
+  checkWhole(addonPath())
   sayWhereItRuns()
   stamp.write(sources)
   keepCore(kind, sources)
