@@ -46,6 +46,7 @@ const WHAT = {
 }
 
 const PAGE = path.join(ROOT, 'docs/benchmarks.md')
+const README = path.join(ROOT, 'README.md')
 
 /** Columns of a line of prose; test/prose checks it. */
 const COLUMNS_MAX = 100
@@ -67,6 +68,10 @@ const HEAD = [
     'Medians of runs in which both sides took turns. The ratio is above 1 where Hearth is faster, in rows of milliseconds as in rows of work per second; the sections below have the lowest and highest values, the machine, and how each record was measured. Figures of other machines differ; ratios differ less.',
   ),
 ]
+
+const README_HEADING = '## Speed'
+const README_HEAD =
+  'Medians of runs in which both sides took turns; the ratio is above 1 where Hearth is faster. [The page of benchmarks](docs/benchmarks.md) has all rows, their ranges and the machine.'
 
 const FOOT = '`npm run bench -- NAME… --write` measures, replaces the sections of the benches that ran, and writes this table from them.'
 
@@ -104,11 +109,26 @@ function section(name, old = '') {
   return [`## ${name}`, wrapped(`${WHAT[name]} ${machine}`), ...texts.values()].join('\n\n')
 }
 
-/** Puts every table printed in this run on the page; what did not run stays. */
+/**
+ * Puts every table printed in this run on the page, and the table of records into README.md; what
+ * did not run stays.
+ */
 export function writePage() {
   const all = sections(fs.existsSync(PAGE) ? fs.readFileSync(PAGE, 'utf8') : '')
   for (const name of new Set(printed.map((t) => t.name))) all.set(name, section(name, all.get(name)))
   fs.writeFileSync(PAGE, pageOf(all))
+  fs.writeFileSync(README, readmeOf(fs.readFileSync(README, 'utf8'), all))
+}
+
+/**
+ * The text of README.md with the table of records as its section "Speed".
+ *
+ * @param {string} text the text so far, which has that section
+ * @param {Map<string, string>} all the sections of the page by name
+ */
+export function readmeOf(text, all) {
+  const speed = [README_HEADING, wrapped(README_HEAD), summary(all).join('\n')].join('\n\n')
+  return text.replace(/^## Speed\n[\s\S]*?(?=^## |$(?![\s\S]))/m, () => `${speed}\n\n`)
 }
 
 /** The page: its table, then the sections in their order. */

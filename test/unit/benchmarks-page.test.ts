@@ -1,15 +1,23 @@
-// docs/benchmarks.md starts with the table that its sections give, and every losing record says
-// why.
+// docs/benchmarks.md starts with the table that its sections give, which README.md has too, and
+// every losing record says why.
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { pageOf, sections } from '../bench/page.mjs'
+import { pageOf, readmeOf, sections } from '../bench/page.mjs'
 import { RECORDS } from '../bench/summary.mjs'
 
-const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/benchmarks.md'), 'utf8')
+const textOf = (name: string): string => fs.readFileSync(path.resolve(import.meta.dirname, '../..', name), 'utf8')
+
+const page = textOf('docs/benchmarks.md')
 
 it('docs/benchmarks.md has the table of its sections', () => {
   expect(pageOf(sections(page))).toBe(page)
+})
+
+it('README.md has the same table', () => {
+  const readme = textOf('README.md')
+  expect(readmeOf(readme, sections(page))).toBe(readme)
+  for (const line of page.slice(0, page.indexOf('\n## ')).split('\n')) if (line.startsWith('| ')) expect(readme).toContain(`${line}\n`)
 })
 
 it('every record in which Hearth is slower says why', () => {
