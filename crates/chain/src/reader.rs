@@ -103,6 +103,11 @@ impl<'a> ChainReader<'a> {
         self.chain.ledger.receipts(hash)
     }
 
+    /// Receipts and senders of a block, if they are in memory already.
+    pub fn receipts_in_memory(self, hash: &B256) -> Option<Arc<StoredReceipts>> {
+        self.chain.ledger.receipts_in_memory(hash)
+    }
+
     /// Senders of a block's transactions.
     pub fn senders(self, hash: &B256) -> Result<Option<Arc<Vec<Address>>>, LedgerError> {
         self.chain.ledger.senders(hash)

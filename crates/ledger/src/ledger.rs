@@ -413,6 +413,11 @@ impl Ledger {
         self.blocks.get(hash)
     }
 
+    /// Receipts of a block of any branch, as [`Self::block_in_memory`].
+    pub fn receipts_in_memory(&self, hash: &B256) -> Option<Arc<StoredReceipts>> {
+        self.receipts.get(hash)
+    }
+
     /// A block and its receipts, as far as they are kept decoded.
     pub(crate) fn kept_decoded(
         &self,

@@ -10,6 +10,10 @@ use hearth_ledger::{StoredBlock, StoredReceipts};
 /// Room for a receipt with a log or two, in bytes.
 const RECEIPT_BYTES: usize = 2048;
 
+/// Most logs, and most bytes of their data, of a receipt that is written on the caller's thread.
+const SHORT_LOGS_MAX: usize = 16;
+const SHORT_DATA_BYTES_MAX: usize = 4096;
+
 pub(super) fn of_block(home: &Home, block: BlockRef) -> Answer {
     let Some(block) = home.block_by_ref(block)? else { return null() };
     let stored = home.receipts_of(&block)?;
@@ -29,15 +33,39 @@ pub(super) fn of_transaction(home: &Home, hash: &B256) -> Answer {
     of_transaction_behind(home, hash, 0, 0)
 }
 
+/// The receipt of a transaction of a block whose receipts are in memory; `None` for one that has
+/// more logs or more data than are written on the caller's thread.
+pub(super) fn short(
+    home: &Home,
+    block: &StoredBlock,
+    stored: &StoredReceipts,
+    index: usize,
+) -> Option<Answer> {
+    let logs = stored.receipts.get(index)?.logs();
+    let data: usize = logs.iter().map(|log| log.data.data.len()).sum();
+    (logs.len() <= SHORT_LOGS_MAX && data <= SHORT_DATA_BYTES_MAX)
+        .then(|| one(home, block, stored, index, Cursor::default()))
+}
+
 /// As [`of_transaction`], where so many transactions and logs stand before the block's first ones.
 pub(super) fn of_transaction_behind(home: &Home, hash: &B256, transactions: u64, logs: u64) -> Answer {
     let Some((block, index)) = home.chain().reader().transaction(hash)? else { return null() };
     let stored = home.receipts_of(&block)?;
-    check_length(&block, stored.receipts.len())?;
-    let mut cursor = Cursor { transactions, logs, ..Cursor::default() };
-    (0..index).for_each(|before| cursor.pass(&stored, before));
+    one(home, &block, &stored, index, Cursor { transactions, logs, ..Cursor::default() })
+}
+
+/// One receipt, where `cursor` stands before the block's first one.
+fn one(
+    home: &Home,
+    block: &StoredBlock,
+    stored: &StoredReceipts,
+    index: usize,
+    mut cursor: Cursor,
+) -> Answer {
+    check_length(block, stored.receipts.len())?;
+    (0..index).for_each(|before| cursor.pass(stored, before));
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
-    write_one(home, &mut writer, &block, &stored, index, &cursor, |_| {})?;
+    write_one(home, &mut writer, block, stored, index, &cursor, |_| {})?;
     Ok(writer.into_bytes())
 }
 

@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Room for a transaction without its input, in bytes.
 const TRANSACTION_BYTES: usize = 1024;
 
+/// Longest transaction that is written on the caller's thread, in bytes of its encoding (EIP-2718).
+const SHORT_BYTES_MAX: usize = 4096;
+
 pub(super) fn by_hash(home: &Home, hash: &B256) -> Answer {
     if let Some((block, index)) = home.chain().reader().transaction(hash)? {
         return render(home, &block, index);
@@ -19,6 +22,13 @@ pub(super) fn by_hash(home: &Home, hash: &B256) -> Answer {
     let mut writer = JsonWriter::with_capacity(TRANSACTION_BYTES + entry.bytes * 2);
     write_transaction(&mut writer, &entry.transaction, &entry.hash, &entry.sender, None);
     Ok(writer.into_bytes())
+}
+
+/// A transaction of a block whose senders are in memory; `None` for one that is longer than those
+/// that are written on the caller's thread.
+pub(super) fn short(block: &StoredBlock, senders: &[Address], index: usize) -> Option<Answer> {
+    let tx = block.block.body.transactions.get(index)?;
+    (tx.encode_2718_len() <= SHORT_BYTES_MAX).then(|| render_in(block, senders, index))
 }
 
 pub(super) fn by_number_and_index(home: &Home, block: BlockNumber, index: u64) -> Answer {
