@@ -44,7 +44,7 @@ fn answer(home: &Home, request: &Request) -> Option<Answer> {
             let account = state.account_in_memory(address)?;
             Some(state::code_text(&state.code_in_memory(&account.code_hash)?))
         }
-        // Clients that send a transaction to a chain that mines it at once ask for it next.
+        // Clients that send a transaction to a chain that mines it at once read it next.
         Request::GetTransactionByHash { hash } => {
             let (block, stored, index) = head_transaction(home, hash)?;
             transactions::short(&block, &stored.senders, index)
