@@ -78,7 +78,7 @@ fn is_at_once(node: &std::sync::Arc<Node>, hash: &str) -> [bool; 2] {
 }
 
 #[test]
-fn long_transactions_and_receipts_are_answered_by_the_ordinary_way() {
+fn long_transactions_and_receipts_go_the_ordinary_way() {
     let (_home, node) = open();
     // The code of a creation that makes logs without data: PUSH0, PUSH0, LOG0 each.
     let logs = |count: usize| [0x5f, 0x5f, 0xa0].repeat(count);
