@@ -128,7 +128,7 @@ export function writePage() {
  */
 export function readmeOf(text, all) {
   const speed = [README_HEADING, wrapped(README_HEAD), summary(all).join('\n')].join('\n\n')
-  return text.replace(/^## Speed\n[\s\S]*?(?=^## |$(?![\s\S]))/m, () => `${speed}\n\n`)
+  return text.replace(/^## Speed\n[\s\S]*?(?=\n+## |\n*$(?![\s\S]))/m, () => speed)
 }
 
 /** The page: its table, then the sections in their order. */
