@@ -17,6 +17,8 @@ const SENDERS = 1000
 /** Requests under way at a time. */
 const LANES = 8
 const VALIDATORS = 4
+/** Characters of the follower's log that a failure shows. */
+const LOG_SHOWN = 4000
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const GAS_PRICE = 20_000_000_000n
 const BASE_PORT = basePort('redirectNetwork')
@@ -83,6 +85,17 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     })
 
+  /** A request; a failure says how long it was under way, and what the follower logged last. */
+  async function sending<T>(what: string, request: () => Promise<T>): Promise<T> {
+    const began = performance.now()
+    try {
+      return await request()
+    } catch (cause) {
+      const ms = Math.round(performance.now() - began)
+      throw new Error(`${what} failed after ${ms} ms: ${String(cause)}\n${follower().node.log.slice(-LOG_SHOWN)}`, { cause })
+    }
+  }
+
   /** Sends a transfer of each of these senders through the follower. */
   async function sendAll(senders: readonly number[], nonce: number): Promise<Sent[]> {
     const addresses = validators().map(({ address }) => address)
@@ -93,7 +106,7 @@ describe.skipIf('missing' in cometbft)('a follower that redirects', () => {
         const account = accounts[sender] as (typeof accounts)[number]
         const fee = { type: 'legacy', gas: 21_000n, gasPrice: GAS_PRICE } as const
         const raw = await account.signTransaction({ ...fee, chainId: CHAIN, nonce, to: `0x${'ee'.repeat(20)}`, value: 1n })
-        const response = await ask('eth_sendRawTransaction', [raw])
+        const response = await sending(`transfer ${sent.length + 1} of ${senders.length}`, () => ask('eth_sendRawTransaction', [raw]))
         const hash = keccak256(raw)
         expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 1, result: hash })
         sent.push({ hash, owner: ownerOf(account.address, addresses) as string, to: response.headers.get('x-hearth-redirected-to') })
