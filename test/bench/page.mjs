@@ -71,7 +71,7 @@ const HEAD = [
 
 const README_HEADING = '## Speed'
 const README_HEAD =
-  'Medians of runs in which both sides took turns; the ratio is above 1 where Hearth is faster. [The page of benchmarks](docs/benchmarks.md) has all rows, their ranges and the machine.'
+  'Medians of runs in which both sides took turns; the ratio is above 1 where Hearth is faster. [The page of benchmarks](docs/benchmarks.md) has all rows, their ranges, and for each section the machine, which is not the same one for all.'
 
 const FOOT = '`npm run bench -- NAME… --write` measures, replaces the sections of the benches that ran, and writes this table from them.'
 
