@@ -309,6 +309,21 @@ describe('a connection', () => {
     }
   })
 
+  it.each([
+    ['4m', 120],
+    ['1s', 1],
+  ])('with an idle time of %s announces %i s, on either path', async (idle, seconds) => {
+    const { port } = await serve({ 'evm.idle_timeout': idle })
+    for (const pieces of [[NOW], inTwo(NOW)]) {
+      const got = readable(await exchange(port, pieces))
+      expect(got).toMatch(`\nconnection: keep-alive\n`)
+      expect(got).toMatch(`\nkeep-alive: timeout=${seconds}\n`)
+    }
+    const refused = readable(await exchange(port, [REQUESTS['another type'] as string]))
+    expect(refused).toMatch('\nconnection: close\n')
+    expect(refused).not.toMatch('keep-alive')
+  })
+
   it('keeps the order of requests that do not wait for answers', async () => {
     const { port } = await serve()
     const { socket, answers } = await connection(port)
@@ -320,6 +335,27 @@ describe('a connection', () => {
     expect(await answers(5)).toEqual([later, one, later, one, one])
     socket.write(NOW)
     expect((await answers(6)).at(-1)).toBe(one)
+    socket.destroy()
+  })
+
+  it('answers more once a client that read nothing reads again', async () => {
+    const { port } = await serve()
+    const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
+    await new Promise((resolve) => socket.once('connect', resolve))
+    socket.pause()
+    // More than the system's buffers hold; each answer alone is less than the server sends ahead.
+    const requests = 100
+    for (let i = 0; i < requests; i++) {
+      socket.write(plain(TRACE('0x2'), 'accept-encoding: identity'))
+      await sleep(2)
+    }
+    await sleep(100)
+    let got = 0
+    socket.on('data', (chunk: Buffer) => {
+      got += chunk.toString('latin1').split('"ready').length - 1
+    })
+    socket.resume()
+    await expect.poll(() => got, { timeout: 10_000 }).toBe(requests)
     socket.destroy()
   })
 

@@ -1,9 +1,9 @@
 // The listeners of a node under CometBFT for clients of the Cosmos SDK: REST, and gRPC.
-import http from 'node:http'
+import type http from 'node:http'
 import type net from 'node:net'
 import type { Settings } from '../config/index.ts'
 import type { Core } from '../core/port.ts'
-import { shareConnections, timeouts } from '../server/connections.ts'
+import { createServer, shareConnections, timeouts } from '../server/connections.ts'
 import { lazyApp } from '../server/lazy.ts'
 import { listen, shownHost, stopListener } from '../server/listener.ts'
 import { Answers } from './answers.ts'
@@ -66,7 +66,7 @@ export async function startCosmos(settings: Settings, hooks: CosmosHooks): Promi
         report,
       })
       const serve = lazyApp(async () => app, report)
-      const server = http.createServer(timeouts(settings), (request, response) => {
+      const server = createServer(timeouts(settings), (request, response) => {
         if (!serveAgain(request, response)) serve(request, response)
       })
       stops.push(() => (server.listening ? stopListener(server, withinMs) : Promise.resolve()))

@@ -1,5 +1,5 @@
 // Limits of a listener's connections.
-import type http from 'node:http'
+import http from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { Settings } from '../config/index.ts'
 import { Shares } from '../rpc/shares.ts'
@@ -7,11 +7,40 @@ import type { Admission } from './admission/index.ts'
 import { TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 
 /** Node's own clocks of a connection. They are looked at often enough to be kept within a tenth. */
-export function timeouts(settings: Settings): http.ServerOptions {
+export function timeouts(settings: Settings): http.ServerOptions & { keepAliveTimeout: number } {
   const requestTimeout = settings['evm.read_timeout']
   const headersTimeout = Math.min(requestTimeout, settings['evm.read_header_timeout'])
   const connectionsCheckingInterval = Math.min(TIMEOUT_CHECK_MS_MAX, headersTimeout / TIMEOUT_CHECKS)
   return { requestTimeout, headersTimeout, connectionsCheckingInterval, keepAliveTimeout: settings['evm.idle_timeout'] }
+}
+
+/**
+ * Announced part of the idle time of a connection. A client may use a connection until then by its
+ * own clock, which is late on a busy machine; a request that meets a connection just being closed
+ * is lost, and clients do not send a POST again (RFC 9112, section 9.3.1).
+ */
+const ANNOUNCED_SHARE = 0.5
+
+const MS_PER_SECOND = 1000
+
+/** The value of the header `Keep-Alive` where idle connections are closed after `idleMs` ms. */
+export const keepAliveValue = (idleMs: number): string => `timeout=${Math.max(1, Math.floor((idleMs * ANNOUNCED_SHARE) / MS_PER_SECOND))}`
+
+/**
+ * A server whose responses announce less than its `keepAliveTimeout`; node:http's own header names
+ * the exact time.
+ */
+export function createServer(options: http.ServerOptions & { keepAliveTimeout: number }, listener: http.RequestListener): http.Server {
+  const value = keepAliveValue(options.keepAliveTimeout)
+  const server = http.createServer(options, listener)
+  return server.prependListener('request', (_, response: http.ServerResponse) => {
+    if (response.shouldKeepAlive) response.setHeader('keep-alive', value)
+  })
+}
+
+/** Ends the connection of a response with that response. */
+export function closeAfter(response: http.ServerResponse): void {
+  response.setHeader('connection', 'close').removeHeader('keep-alive')
 }
 
 /**

@@ -15,6 +15,7 @@ import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { AppOptions } from './app.ts'
+import { keepAliveValue } from './connections.ts'
 import { gzip } from './gzip.ts'
 import { isAllowedHost } from './hosts.ts'
 import { isJson } from './media.ts'
@@ -182,7 +183,7 @@ class DateHeader {
   private readonly kept: string
 
   constructor(idleMs: number) {
-    this.kept = idleMs === 0 ? '' : `Keep-Alive: timeout=${Math.floor(idleMs / SECOND_MS)}\r\n`
+    this.kept = `Keep-Alive: ${keepAliveValue(idleMs)}\r\n`
   }
 
   /** `closes`: whether the connection ends with the answer. */
@@ -423,18 +424,18 @@ class FastConnection {
     const head = `${start}${isGzip ? 'content-encoding: gzip\r\n' : ''}content-length: ${lengthOf(body)}${path.dateHeader.at(Date.now(), closes)}`
     const text = shortText(body)
     if (text !== undefined) {
-      const room = socket.write(head + text, 'latin1')
+      socket.write(head + text, 'latin1')
       if (closes) this.finish()
-      else if (!room) this.waitForRoom()
+      else this.waitForRoom()
       return
     }
     const bytes = bytesOf(body)
     socket.cork()
     socket.write(head, 'latin1')
-    const room = socket.write(bytes, () => release(bytes))
+    socket.write(bytes, () => release(bytes))
     socket.uncork()
     if (closes) this.finish()
-    else if (!room || socket.writableLength > 0) this.waitForRoom()
+    else this.waitForRoom()
   }
 
   /**
@@ -459,7 +460,9 @@ class FastConnection {
     this.answering = true
     this.sending = true
     socket.setTimeout(path.options.writeMs)
-    socket.once('drain', () => {
+    // An empty write, since `drain` follows only a write beyond the limit of the stream.
+    socket.write('', (failed) => {
+      if (failed) return
       this.sending = false
       socket.setTimeout(path.clocks.idleMs)
       this.answered()

@@ -1,6 +1,6 @@
 // The listeners: JSON-RPC over HTTP with WebSocket by upgrade, over WebSocket alone on a port of
 // its own, and debug methods alone on another.
-import http from 'node:http'
+import type http from 'node:http'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import type { RequestLimits } from '../rpc/scan.ts'
@@ -9,7 +9,7 @@ import { aboutText } from './about.ts'
 import { type Authentication, authentication, engineAuthentication } from './admission/auth.ts'
 import { Admission, webSocketPayload } from './admission/index.ts'
 import type { AppOptions } from './app.ts'
-import { shareConnections, timeouts } from './connections.ts'
+import { createServer, shareConnections, timeouts } from './connections.ts'
 import { Drain } from './drain.ts'
 import { FastPath } from './fast-path.ts'
 import { IdleClock } from './idle.ts'
@@ -164,7 +164,7 @@ class Listeners {
   }
 
   private make(name: string, dispatch: Dispatch, listener: http.RequestListener): http.Server {
-    const server = http.createServer({ ...timeouts(this.settings), highWaterMark: SEND_AHEAD_BYTES }, listener)
+    const server = createServer({ ...timeouts(this.settings), highWaterMark: SEND_AHEAD_BYTES }, listener)
     if (this.settings['evm.ws_enabled']) {
       const endpoint = createWebSocketEndpoint(this.webSocketOptions(name, dispatch))
       server.on('upgrade', endpoint.upgrade)

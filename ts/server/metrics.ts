@@ -1,6 +1,6 @@
 // The listener of the scrape page.
-import http from 'node:http'
 import type { Scraper } from '../metrics/index.ts'
+import { createServer } from './connections.ts'
 import { lazyApp } from './lazy.ts'
 import { KEEP_ALIVE_MS, METRICS_CONNECTIONS_MAX, REQUEST_READ_MS_MAX, STOP_MS_MAX } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
@@ -42,7 +42,7 @@ export async function startMetricsServer(
     const [{ createMetricsApp, pageHosts }, { discarding }] = await Promise.all([import('./metrics-app.ts'), import('./middleware.ts')])
     return createMetricsApp(scrape, report, readiness, discarding, pageHosts(allowedHosts))
   }
-  const server = http.createServer(timeouts, lazyApp(load, report))
+  const server = createServer(timeouts, lazyApp(load, report))
   server.maxConnections = METRICS_CONNECTIONS_MAX
   // A page is short work: a connection on which nothing moves has a client that does not read.
   server.timeout = REQUEST_READ_MS_MAX

@@ -11,6 +11,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { DeniedNamespaces } from '../rpc/client.ts'
 import type { Authentication } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
+import { closeAfter } from './connections.ts'
 import { applyCors } from './cors.ts'
 import { givenHost, isAllowedHost } from './hosts.ts'
 import type { Readiness } from './readiness.ts'
@@ -73,7 +74,7 @@ export const discarding: MiddlewareHandler<AppEnv> = async (c, next) => {
 export const closing =
   (readiness: Readiness | undefined): Step =>
   (c, next) => {
-    if (readiness?.draining === true) c.env.outgoing.setHeader('connection', 'close')
+    if (readiness?.draining === true) closeAfter(c.env.outgoing)
     return next()
   }
 

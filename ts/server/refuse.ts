@@ -1,6 +1,7 @@
 // How requests are refused on the raw response.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type BodyFailure, BodyFragmented, BodyRefused, BodyStalled, declaredLength } from './body.ts'
+import { closeAfter } from './connections.ts'
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { endShort } from './respond.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
@@ -32,7 +33,7 @@ const hasBody = (request: IncomingMessage): boolean =>
  * however much of the body has come.
  */
 function refuseWith(request: IncomingMessage, response: ServerResponse, writeMs: number, { status, type, body }: Refusal): void {
-  if (!request.complete || hasBody(request)) response.setHeader('connection', 'close')
+  if (!request.complete || hasBody(request)) closeAfter(response)
   discardBody(request)
   if (status === 405) response.setHeader('allow', 'POST, GET, OPTIONS')
   response.statusCode = status

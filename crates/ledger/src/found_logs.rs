@@ -64,7 +64,7 @@ impl Ledger {
         hash: &B256,
         wanted: impl Fn(&Address, &[B256]) -> bool,
     ) -> Result<Option<FoundLogs>, LedgerError> {
-        let kept = self.kept_decoded(hash);
+        let kept = (self.block_in_memory(hash), self.receipts_in_memory(hash));
         if let (Some(block), Some(receipts)) = &kept {
             return Ok(Some(FoundLogs::of(block, receipts, wanted)));
         }

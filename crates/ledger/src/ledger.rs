@@ -418,14 +418,6 @@ impl Ledger {
         self.receipts.get(hash)
     }
 
-    /// A block and its receipts, as far as they are kept decoded.
-    pub(crate) fn kept_decoded(
-        &self,
-        hash: &B256,
-    ) -> (Option<Arc<StoredBlock>>, Option<Arc<StoredReceipts>>) {
-        (self.blocks.get(hash), self.receipts.get(hash))
-    }
-
     /// Lowest heights whose blocks and whose receipts are kept: 0 where nothing was ever pruned.
     pub fn floors(&self) -> (Height, Height) {
         (self.tables.blocks.floor(), self.tables.receipts.floor())

@@ -105,7 +105,7 @@ export const LISTENERS = {
     kind: duration(SECOND, DAY),
     default: 2 * MINUTE,
     unit: 'ms',
-    doc: 'Time after which an idle HTTP connection is closed.',
+    doc: 'Time after which an idle HTTP connection is closed. The header Keep-Alive announces half of it, so that a client whose clock is late does not send a request on a connection that is being closed.',
   }),
   'evm.shutdown_timeout': setting({
     kind: duration(0, HOUR),
