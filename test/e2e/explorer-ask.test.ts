@@ -140,6 +140,13 @@ await describeInBrowser('the explorer, asked', (browser) => {
     const counts = await dev.call<Record<string, number>>('debug_traceTransaction', SWAP, { tracer: source, timeout: '5m' })
     await expect.poll(() => page.locator('[data-testid=result-row]').count(), { timeout: PAGE_MS_MAX }).toBe(Object.keys(counts).length)
     expect(Object.keys(counts).length).toBeGreaterThan(10)
+    // Letters that are keys of the page elsewhere.
+    const theme = (): Promise<string | null> => page.locator('html').getAttribute('data-theme')
+    const before = await theme()
+    await fill('tracer-source', '')
+    await page.locator('[data-testid=tracer-source]').first().pressSequentially('// t?')
+    expect(await page.locator('[data-testid=tracer-source]').first().textContent()).toBe('// t?')
+    expect([await theme(), await page.locator('dialog[open]').count()]).toEqual([before, 0])
     await fill('tracer-source', 'callTracer')
     await fill('tracer-config', '{"onlyTopCall": true}')
     await click('tracer-run')

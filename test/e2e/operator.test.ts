@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nodeEnded } from '../../ts/cli/node-versions.ts'
-import { hearth, logLines, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { endOf, hearth, logLines, type RunningNode, rpc, spawnHearth, startNode, tempHome } from './harness.ts'
 import { sleep, until } from './waiting.ts'
 
 const homes: string[] = []
@@ -22,6 +22,33 @@ const probe = async (url: string): Promise<[number, unknown]> => {
   const response = await fetch(url)
   return [response.status, await response.json()]
 }
+
+it('a node without a reader of its output serves and closes', async () => {
+  const home = freshHome()
+  const child = spawnHearth(['dev', '--home', home, '--evm.http_port=0', '--evm.ws_enabled=false', '--metrics.enabled=false'])
+  let printed = ''
+  const url = await new Promise<string>((resolve) => {
+    const take = (data: Buffer): void => {
+      printed += data.toString()
+      const [, found] = /ready.*(http:\/\/\S+?)[ ,\n]/.exec(printed) ?? []
+      if (found !== undefined) resolve(found)
+    }
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
+  })
+  const ended = endOf(child)
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+  // Each block is a line of output.
+  for (let height = 1; height <= 5; height++) {
+    await rpc(url, 'evm_mine', [])
+    expect(await rpc(url, 'eth_blockNumber', [])).toBe(`0x${height.toString(16)}`)
+    await sleep(20)
+  }
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  expect(fs.existsSync(path.join(home, 'data', 'node.json'))).toBe(false)
+})
 
 describe('probes', () => {
   it('answer on the port of JSON-RPC and beside the metrics', async () => {

@@ -19,8 +19,17 @@ import {
 } from 'hearth'
 import { HearthProvider } from 'hearth/ethers'
 import { type HearthRpcSchema, hearth, traceActions } from 'hearth/viem'
-import { createPublicClient, createWalletClient, encodeFunctionData, getContractAddress, http, parseEther, rpcSchema } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import {
+  createPublicClient,
+  createWalletClient,
+  encodeFunctionData,
+  getContractAddress,
+  http,
+  parseEther,
+  rpcSchema,
+  webSocket,
+} from 'viem'
+import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIXTURES, fixtures } from '../conformance/fixtures.ts'
@@ -309,8 +318,11 @@ describe('providers', () => {
       await client.request({ method: 'debug_traceTransaction', params: [hash, { tracer: 'callTracer', tracerConfig: { withLog: true } }] }),
     ).toEqual(frame)
     expect((await client.traceCall({ to: contract, data: set(0n) }, 'callTracer')).revertReason).toBe(REASON)
-    const { url, stop } = await node.listen({ port: 0 })
+    const { url, wsUrl, stop } = await node.listen({ port: 0 })
     const remote = createPublicClient({ chain: hardhat, transport: http(url) }).extend(traceActions)
+    // WebSocket is on the same port.
+    const socket = createPublicClient({ chain: hardhat, transport: webSocket(wsUrl) })
+    expect([wsUrl, await socket.getBlockNumber()]).toEqual([url.replace('http:', 'ws:'), await client.getBlockNumber()])
     expect(await remote.traceBlock(await client.getBlockNumber(), 'callTracer', { config: { withLog: true } })).toEqual([
       { txHash: hash, result: frame },
     ])
@@ -328,6 +340,22 @@ describe('providers', () => {
     await expect(provider.call({ to: contract, data: set(0n) })).rejects.toMatchObject({ code: 'CALL_EXCEPTION', reason: REASON })
     provider.destroy()
   })
+})
+
+it('a development chain has the accounts of its settings', async () => {
+  const mnemonic = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+  const own = await createDevNode({ settings: { 'dev.mnemonic': mnemonic, 'dev.accounts': '3' } })
+  try {
+    expect(own.accounts.map(({ address }) => address)).toEqual(
+      [0, 1, 2].map((addressIndex) => mnemonicToAccount(mnemonic, { addressIndex }).address.toLowerCase()),
+    )
+    const [from, to] = own.accounts.map(({ address }) => address)
+    expect(await own.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(own.height).toBe(1n)
+  } finally {
+    await own.close()
+  }
+  await expect(createDevNode({ settings: { 'dev.fork_url': 'http://127.0.0.1:1' } })).rejects.toThrow('createDevNode makes no forks')
 })
 
 it('blocks are followed as they come', async () => {

@@ -1,6 +1,9 @@
 // Traces as text: the tree with its ids and gas, the origin of a failure, names, hostile text,
 // flames.
+import { AbiEvent, AbiFunction } from 'ox'
 import { describe, expect, it } from 'vitest'
+import { signaturesOfAbi } from '../../ts/explore/abi.ts'
+import { balanceChanges } from '../../ts/explore/balances.ts'
 import {
   BadSignature,
   buildTree,
@@ -124,6 +127,33 @@ describe('names', () => {
   const names = new Names({
     labels: new Map([[B, 'Bob']]),
     signatures: ['error TooBig(uint256 have)', 'hello(bytes4)', 'event Ping(uint256 n)'],
+  })
+
+  it('decode events whose parameters have no names, in their order', () => {
+    const given = new Names({ signatures: ['event E(uint256, address indexed)', 'event F(address indexed, uint256 amount)'] })
+    const topic = (text: string): string => AbiEvent.getSelector(AbiEvent.from(text as never))
+    const indexed = `0x${addressWord(A)}`
+    expect(given.event([topic('event E(uint256, address indexed)'), indexed], `0x${word(5)}`)).toBe('E(5, 0xaaaa..aaaa)')
+    expect(given.event([topic('event F(address indexed, uint256)'), indexed], `0x${word(5)}`)).toBe('F(0xaaaa..aaaa, amount: 5)')
+  })
+
+  it('take parameters that are called as words of Solidity', () => {
+    const abi = [
+      {
+        type: 'event',
+        name: 'CallFailed',
+        inputs: [
+          { name: 'target', type: 'address', indexed: true },
+          { name: 'error', type: 'uint256' },
+        ],
+      },
+      { type: 'function', name: 'report', inputs: [{ name: 'of', type: 'uint256' }], outputs: [] },
+    ]
+    const given = new Names({ signatures: signaturesOfAbi(JSON.stringify(abi)) })
+    const topic = AbiEvent.getSelector(AbiEvent.from('event CallFailed(address indexed target, uint256 x)'))
+    expect(given.event([topic, `0x${addressWord(A)}`], `0x${word(3)}`)).toBe('CallFailed(target: 0xaaaa..aaaa, error: 3)')
+    const selector = AbiFunction.getSelector(AbiFunction.from('function report(uint256)'))
+    expect(given.call(`${selector}${word(9)}`)).toBe('report(of: 9)')
   })
 
   it('decode calls, errors and events, with labels', () => {
@@ -291,5 +321,34 @@ describe('what a transaction changed', () => {
       '  code     2 bytes → none',
     ])
     expect(stateText({ pre: {}, post: {} }, names)).toEqual(['nothing changed'])
+  })
+})
+
+describe('balances', () => {
+  const BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
+  const TOKEN = `0x${'11'.repeat(20)}`
+  const deltas = (data: readonly (number | bigint)[]) => {
+    const topics = [BATCH, `0x${addressWord(A)}`, `0x${addressWord(A)}`, `0x${addressWord(B)}`]
+    const log = { address: TOKEN, topics, data: `0x${data.map(word).join('')}`, position: '0x0', index: '0x0' }
+    return balanceChanges(buildTree(frame({ logs: [log] })), []).map(({ address, id, delta }) => [address, id, delta])
+  }
+
+  it('change by every id of a batch', () => {
+    expect(deltas([64, 160, 2, 7, 8, 2, 100, 1])).toEqual([
+      [A, 7n, -100n],
+      [B, 7n, 100n],
+      [A, 8n, -1n],
+      [B, 8n, 1n],
+    ])
+  })
+
+  it.each([
+    ['lengths that differ', [64, 160, 2, 7, 8, 1, 100]],
+    ['a length beyond the data', [64, 160, 2, 7, 8, 3, 100, 1]],
+    ['a place within a word', [65, 160, 2, 7, 8, 2, 100, 1]],
+    ['a place beyond the data', [64, 2n ** 255n, 2, 7, 8, 2, 100, 1]],
+    ['no data', []],
+  ])('stay as they are where a batch has %s', (_name, data) => {
+    expect(deltas(data)).toEqual([])
   })
 })

@@ -101,6 +101,18 @@ describe('state', () => {
     expect(result).toMatchObject({ params: [{ to: ACCOUNT }, { blockHash: before }] })
   })
 
+  it('of calls in bundles has the overrides of each bundle', async () => {
+    const { ask, test } = await served(echo('debug_traceCallMany'))
+    const bundle = {
+      transactions: [{ to: ACCOUNT }],
+      blockOverride: { number: '0x5', blockHash: { '0x4': `0x${'ab'.repeat(32)}` } },
+      stateOverrides: { [ACCOUNT]: { balance: '0x1' } },
+    }
+    const { result } = await ask('debug_traceCallMany', [bundle, { transactions: [] }], { blockNumber: 'latest' })
+    const context = { blockNumber: { blockHash: test.head.hash } }
+    expect(result).toMatchObject({ params: [[bundle, { transactions: [] }], context, {}] })
+  })
+
   it('above our head is nowhere', async () => {
     const { ask } = await served(echo('eth_getBalance'))
     expect((await ask('eth_getBalance', ACCOUNT, '0x10')).error).toEqual({ code: -32000, message: 'header not found' })

@@ -16,6 +16,8 @@ export interface Terminal {
   readonly columns?: number | undefined
   /** Prompts for yes or no; absent if there is no terminal. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined
+  /** Called before a node is started: from now on, lost readers of its output do not end it. */
+  readonly serving?: () => void
   /** Called once a node has closed all that it owns: the process may end. */
   readonly closed?: () => void
 }

@@ -10,8 +10,15 @@ const COLUMNS = 120
 /** File descriptor of standard input. */
 const STDIN = 0
 
+/** Whether this is a node, which must close its stores whatever happens to its output. */
+let isServing = false
+
 // A reader that has seen enough (`hearth config | head`) is no failure.
-process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code === 'EPIPE' ? 0 : 1))
+process.stdout.on('error', (e: NodeJS.ErrnoException) => {
+  if (!isServing) process.exit(e.code === 'EPIPE' ? 0 : 1)
+})
+// A log without a reader (`hearth start 2>&1 | tee log`, where Ctrl-C ends tee first) is dropped.
+process.stderr.on('error', () => undefined)
 
 /** Prompts at the terminal; only y and yes count as a yes. */
 async function ask(question: string): Promise<boolean> {
@@ -43,6 +50,9 @@ async function run(argv: readonly string[]): Promise<void> {
     columns: process.stdout.isTTY === true ? process.stdout.columns || COLUMNS : undefined,
     interactive: process.stderr.isTTY === true,
     ask: process.stderr.isTTY === true && isatty(STDIN) ? ask : undefined,
+    serving: () => {
+      isServing = true
+    },
     closed: () => void setTimeout(() => process.exit(), EXIT_WAIT_MS).unref(),
   })
 }

@@ -70,6 +70,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
       terminal.out(found.help)
       return found.code
     }
+    if (found.command.serves === true) terminal.serving?.()
     return await found.command.run(parseArgs(found.args, found.command), terminal)
   } catch (e) {
     return fail(e, terminal, found !== undefined && 'command' in found && found.command.serves === true)

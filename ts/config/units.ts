@@ -5,13 +5,18 @@ const MS = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000
 const PIECE = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g
 const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/
 
+/** Relative error of a sum of a few products of doubles, and more. */
+const ROUNDING = 1e-12
+
 /** Milliseconds of a Go duration without sign; undefined where it does not read. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0
   if (!WHOLE.test(text)) return undefined
   let ms = 0
   for (const [, number, unit] of text.matchAll(PIECE)) ms += Number(number) * MS[unit as keyof typeof MS]
-  return ms
+  // 1.1h is a whole number of milliseconds, though not as a product of doubles.
+  const whole = Math.round(ms)
+  return Math.abs(ms - whole) < whole * ROUNDING ? whole : ms
 }
 
 /** Milliseconds as a Go duration in the largest unit that leaves a whole number. */

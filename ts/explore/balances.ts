@@ -7,6 +7,8 @@ import { type Frame, isFrame } from './tree.ts'
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /** `TransferSingle(address,address,address,uint256,uint256)` of ERC-1155. */
 const TRANSFER_SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
+/** `TransferBatch(address,address,address,uint256[],uint256[])` of ERC-1155. */
+const TRANSFER_BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
 /**
  * Of wrapped ether, which has no Transfer for them: `Deposit(address,uint256)` and
  * `Withdrawal(address,uint256)`.
@@ -45,12 +47,39 @@ const addressOf = (topic: string | undefined): string | undefined =>
 const words = (data: string): bigint[] =>
   (data.length - 2) % WORD === 0 ? (data.slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`)) : []
 
+/** Bytes of a word. */
+const WORD_BYTES = 32n
+
+/** An array of words whose place is in word `at` of the data; undefined where it is not whole. */
+function arrayAt(values: readonly bigint[], at: number): readonly bigint[] | undefined {
+  const place = values[at]
+  if (place === undefined || place % WORD_BYTES !== 0n || place / WORD_BYTES >= BigInt(values.length)) return undefined
+  const lengthAt = Number(place / WORD_BYTES)
+  const length = values[lengthAt] as bigint
+  const first = lengthAt + 1
+  return length <= BigInt(values.length - first) ? values.slice(first, first + Number(length)) : undefined
+}
+
+/** The transfers of a TransferBatch; none where its data does not read. */
+function batchOf(token: string, topics: readonly string[], values: readonly bigint[]): Transfer[] {
+  const [from, to] = [addressOf(topics[2]), addressOf(topics[3])]
+  const [ids, amounts] = [arrayAt(values, 0), arrayAt(values, 1)]
+  if (from === undefined || to === undefined || ids === undefined || ids.length !== amounts?.length) return []
+  return ids.map((id, i) => ({ token, from, to, amount: amounts[i] as bigint, id }))
+}
+
 /**
- * The transfer that an event reports; undefined if it reports none. What it says is the
- * contract's word, no proof.
+ * The transfers that an event reports. What it says is the contract's word, no proof.
  */
-function transferOf(token: string, topics: readonly string[], data: string): Transfer | undefined {
+function transfersOf(token: string, topics: readonly string[], data: string): readonly Transfer[] {
   const values = words(data)
+  if (topics[0] === TRANSFER_BATCH && topics.length === 4) return batchOf(token, topics, values)
+  const one = transferOf(token, topics, values)
+  return one === undefined ? [] : [one]
+}
+
+/** The transfer of an event of one; undefined if it reports none. */
+function transferOf(token: string, topics: readonly string[], values: readonly bigint[]): Transfer | undefined {
   if (topics[0] === TRANSFER) {
     const [from, to] = [addressOf(topics[1]), addressOf(topics[2])]
     if (from === undefined || to === undefined) return undefined
@@ -78,8 +107,7 @@ function* transfers(top: Frame): Generator<Transfer, void> {
         waiting.push(item)
         continue
       }
-      const transfer = transferOf(item.address.toLowerCase(), item.topics, item.data)
-      if (transfer !== undefined) yield transfer
+      yield* transfersOf(item.address.toLowerCase(), item.topics, item.data)
     }
   }
 }

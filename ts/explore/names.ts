@@ -122,13 +122,32 @@ interface KnownCall extends Known<[data: string]> {
 }
 type KnownEvent = Known<[topics: readonly string[], data: string]>
 
+/**
+ * Names of parameters that `ox` refuses, though compilers take some of them (`bytes error`). They
+ * are marked with `$` before `ox` reads them.
+ */
+const REFUSED_NAMES =
+  'after|alias|anonymous|apply|auto|byte|case|catch|constant|copyof|default|defined|error|event|external|false|final|function|immutable|' +
+  'implements|in|inline|internal|let|mapping|match|mutable|null|of|override|partial|private|promise|public|pure|reference|relocatable|' +
+  'return|returns|sizeof|static|struct|super|supports|switch|this|true|try|typedef|typeof|var|view|virtual'
+const REFUSED_NAME = new RegExp(`(\\s(?:${REFUSED_NAMES}))(?=\\s*[,)])`, 'g')
+const MARKED_NAME = new RegExp(`^(${REFUSED_NAMES})\\$$`)
+
 /** Values with their parameters. */
 const named = (inputs: readonly Parameter[], values: readonly unknown[]): Argument[] =>
-  inputs.map(({ name, type }, i) => ({ name: name ? printable(name) : undefined, type: printable(type), value: values[i] }))
+  inputs.map(({ name, type }, i) => ({
+    name: name ? printable(name.replace(MARKED_NAME, '$1')) : undefined,
+    type: printable(type),
+    value: values[i],
+  }))
 
-/** The arguments of an event, which `ox` gives as an object where all parameters are named. */
-const listOf = (decoded: unknown, inputs: readonly Parameter[]): unknown[] =>
-  Array.isArray(decoded) ? decoded : inputs.map(({ name }) => (decoded as Record<string, unknown> | undefined)?.[name ?? ''])
+/** The arguments of an event in the order of its parameters. */
+function argumentsOfEvent(item: AbiEvent.AbiEvent, topics: readonly string[], data: string): unknown[] {
+  // `ox` puts indexed arguments first where a parameter has no name: each gets one by its place.
+  const inputs = item.inputs.map((input, i) => ({ ...input, name: `_${i}` }))
+  const decoded = AbiEvent.decode({ ...item, inputs } as AbiEvent.AbiEvent, { topics: topics as never, data: data as never }) as unknown
+  return inputs.map(({ name }) => (decoded as Record<string, unknown> | undefined)?.[name])
+}
 
 /** The arguments of a call or an error, behind its selector. */
 const argumentsOf = (inputs: readonly AbiParameters.Parameter[], data: string): readonly unknown[] =>
@@ -179,17 +198,15 @@ export class Names {
 
   /** `under`: the selector of a function, where that is not the one of its signature. */
   private add(text: string, under?: string): void {
-    const signature = /^(function|error|event) /.test(text) ? text : `function ${text}`
+    const written = /^(function|error|event) /.test(text) ? text : `function ${text}`
+    const signature = written.replaceAll(REFUSED_NAME, '$1$$')
     const into = <T>(map: Map<string, T[]>, key: string, known: T): void => {
       map.set(key, [...(map.get(key) ?? []), known])
     }
     try {
       if (signature.startsWith('event ')) {
         const item = AbiEvent.from(signature as never) as AbiEvent.AbiEvent
-        const decode = (topics: readonly string[], data: string): Argument[] => {
-          const args = AbiEvent.decode(item, { topics: topics as never, data: data as never }) as unknown
-          return named(item.inputs, listOf(args, item.inputs))
-        }
+        const decode = (topics: readonly string[], data: string): Argument[] => named(item.inputs, argumentsOfEvent(item, topics, data))
         into(this.events, AbiEvent.getSelector(item), { name: printable(item.name), decode })
         return
       }

@@ -21,7 +21,7 @@ import { type Server, startServer } from '../server/index.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
 import { type AbortOptions, within } from './abort-options.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
-import { closed, withTypedErrors } from './errors.ts'
+import { argumentError, closed, withTypedErrors } from './errors.ts'
 import { guarded } from './guard.ts'
 import { NodeProvider, type Provider } from './provider.ts'
 import type { Block } from './reading/blocks.ts'
@@ -308,18 +308,17 @@ export class HearthNode implements AsyncDisposable {
       ...settings,
       'evm.http_enabled': true,
       ...(port === undefined ? {} : { 'evm.http_port': port }),
-      ...(host === undefined ? {} : { 'evm.http_host': host, 'evm.ws_host': host }),
-      // Where both are the same, one listener serves both.
+      ...(host === undefined ? {} : { 'evm.http_host': host }),
       'evm.ws_host': host ?? settings['evm.http_host'],
-      'evm.ws_port': wsPort ?? port ?? settings['evm.http_port'],
-      'evm.ws_enabled': wsPort !== undefined || (port ?? settings['evm.http_port']) !== 0,
+      ...(wsPort === undefined ? {} : { 'evm.ws_port': wsPort }),
+      'evm.ws_enabled': true,
     } as Settings
     const dispatch = makeDispatch(rpcContext(this.core, settings), batchLimits(settings), report)
     // A script serves the pages where its settings say so: it is not shown at most chains of
     // scripts.
     const explorer = explorerSource('start', given, () => this.core)
     const artifacts = explorerArtifacts(given, () => this.core)
-    const server = await startServer(given, dispatch, { report, explorer, artifacts })
+    const server = await startServer(given, dispatch, { report, explorer, artifacts, upgradesAlone: wsPort === undefined })
     this.servers.add(server)
     const stop = async (): Promise<void> => {
       this.servers.delete(server)
@@ -368,7 +367,7 @@ export async function openNode(options: OpenOptions): Promise<HearthNode> {
 
 /** A development chain: a block for each transaction, and funded accounts. */
 export interface DevNode extends HearthNode {
-  /** The ten funded accounts. Their keys are known to everyone. */
+  /** The funded accounts: ten, or as many as `dev.accounts`. Their keys are known to everyone. */
   readonly accounts: readonly DevAccount[]
 }
 
@@ -380,9 +379,10 @@ export async function createDevNode({ settings: given = {} }: DevNodeOptions = {
   const { home, remove: cleanUp } = temporaryHome(fs.existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir())
   try {
     const settings = settingsOf(home, { 'state-commit.flatkv.fsync': 'none', 'state-commit.flatkv.min_free_bytes': '0', ...given }, true)
+    if (settings['dev.fork_url'] !== 'none') throw argumentError('createDevNode makes no forks: dev.fork_url is of `hearth dev` alone')
     const core = await withTypedErrors(openCore(configOf({ home, mode: 'dev' }, settings)))
     const node = new HearthNode({ core, home, settings, readOnly: false, cleanUp })
-    return Object.assign(node, { accounts: devAccounts() })
+    return Object.assign(node, { accounts: devAccounts(settings['dev.mnemonic'], settings['dev.accounts']) })
   } catch (e) {
     cleanUp()
     throw e

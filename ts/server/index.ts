@@ -59,6 +59,8 @@ export interface ServerHooks {
   readonly report: (e: unknown) => void
   /** Called for every WebSocket connection. */
   readonly onConnect?: () => void
+  /** WebSocket has no listener of its own: that of HTTP serves it by upgrade. */
+  readonly upgradesAlone?: boolean
   /** The answers of `/ready`; without it there are no probes. */
   readonly readiness?: Readiness
   /** The scrape page; undefined where metrics are off. */
@@ -201,6 +203,7 @@ class Listeners {
    * both.
    */
   async openWs(dispatch: Dispatch, httpUrl: string | undefined): Promise<string> {
+    if (this.hooks.upgradesAlone === true && httpUrl !== undefined) return httpUrl.replace(/^http:/, 'ws:')
     const host = this.settings['evm.ws_host']
     const port = this.settings['evm.ws_port']
     if (port !== 0 && httpUrl === `http://${shownHost(host)}:${port}`) return `ws://${shownHost(host)}:${port}`

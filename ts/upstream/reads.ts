@@ -1,5 +1,5 @@
 // Which operations an upstream can answer in place of the core, and how they are sent to it.
-import type { BlockRef, Operations, StepsArguments, StreamOperations } from '../core/port.ts'
+import type { BlockRef, CallBundle, JsonObject, Operations, StepsArguments, StreamOperations } from '../core/port.ts'
 
 /**
  * What an operation is about. `content`: blocks by number or tag, their transactions and receipts.
@@ -276,12 +276,20 @@ export const FOLLOWED_TRACES: { readonly [Op in keyof StreamOperations]?: Passed
     (a) => a.block,
     (a, block) => {
       const { bundles, transactionIndex, stateOverrides, blockOverrides, config } = a
-      const list = bundles.map(({ transactions, blockOverrides }) => trimmedObject({ transactions, blockOverride: blockOverrides }))
+      const list = bundles.map(({ transactions, stateOverrides, ...block }) =>
+        trimmedObject({ transactions, stateOverrides, blockOverride: blockOverride(block) }),
+      )
       const context = trimmedObject({ blockNumber: block, transactionIndex })
       return [list, context, trimmedObject({ ...config, stateOverrides, blockOverrides })]
     },
   ),
   parityCalls: at('trace_call', 'state', ({ block }) => block, parityParams),
+}
+
+/** The block of a bundle, with the hashes that it overrides; undefined for none. */
+function blockOverride({ blockOverrides, blockHashes }: Pick<CallBundle, 'blockOverrides' | 'blockHashes'>): JsonObject | undefined {
+  if (blockHashes.length === 0) return blockOverrides
+  return { ...blockOverrides, blockHash: Object.fromEntries(blockHashes) }
 }
 
 /**

@@ -50,6 +50,9 @@ export function writeNodeFiles({ home, keys, options, genesis, values }: Omit<Ne
   fs.writeFileSync(settingsFile(home), settingsFileText(lines), { mode: 0o600, flag: 'wx' })
 }
 
+/** The paths of what a folder has; none where there is no folder. */
+const filesIn = (folder: string): string[] => (fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => path.join(folder, name)) : [])
+
 /**
  * Makes a home. Resolves to its head, or to undefined if a signal stopped it. A failure leaves
  * nothing.
@@ -61,6 +64,7 @@ export async function makeNetworkHome(
 ): Promise<string | undefined> {
   checkNew(home)
   const isNew = !fs.existsSync(home)
+  const before = new Set(filesIn(path.join(home, 'config')))
   makeHome(home)
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-genesis-'))
   let head: string | undefined
@@ -77,8 +81,12 @@ export async function makeNetworkHome(
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true })
     // What was there before was no home: only what was made here goes.
-    if (head === undefined)
-      for (const made of isNew ? [home] : ['config', 'data', 'cometbft'].map((name) => path.join(home, name)))
-        fs.rmSync(made, { recursive: true, force: true })
+    if (head === undefined) {
+      const settings = filesIn(path.join(home, 'config')).filter((file) => !before.has(file))
+      const made = isNew
+        ? [home]
+        : [...(before.size === 0 ? [path.join(home, 'config')] : settings), path.join(home, 'data'), engineHome(home)]
+      for (const one of made) fs.rmSync(one, { recursive: true, force: true })
+    }
   }
 }

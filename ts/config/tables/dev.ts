@@ -29,7 +29,7 @@ function blockTime(max: number): Kind<number> {
   const takes = `seconds such as 2 or 0.5, or a duration such as 500ms, up to ${formatDuration(max)}`
   const check = (value: unknown): number => {
     const word = String(value)
-    const ms = /^\d+(\.\d+)?$/.test(word) ? Number(word) * SECOND : parseDuration(word)
+    const ms = parseDuration(/^\d+(\.\d+)?$/.test(word) ? `${word}s` : word)
     if (ms === undefined || !Number.isSafeInteger(ms) || ms < 1 || ms > max)
       throw new Refused(`takes ${takes}, not ${JSON.stringify(value)}`)
     return ms

@@ -42,7 +42,8 @@ export function useResource<T>(key: string | undefined, load: (signal: AbortSign
     load(gone.signal).then(
       (value) => {
         if (gone.signal.aborted) return
-        if (keeps) keep(key, value)
+        // What a refused request left open may be answered the next time.
+        if (keeps && value !== undefined) keep(key, value)
         setState({ key, value, error: undefined })
       },
       (error: unknown) => {

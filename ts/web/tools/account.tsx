@@ -1,6 +1,6 @@
 // More of an account: its code as instructions, its storage, its newest transactions.
 import type { JSX } from 'preact'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { disassembled } from '../../explore/disassembly.ts'
 import { opcodeHint } from '../../explore/index.ts'
 import { grouped } from '../parts/format.ts'
@@ -108,7 +108,12 @@ async function newest(
 }
 
 function Transactions({ address, height }: { readonly address: string; readonly height: number }): JSX.Element {
-  const { value: loaded, error, reload } = useResource(`newest ${address} ${height}`, (signal) => newest(address, height, signal))
+  // A list that loads is finished first: blocks may come faster than two hundred of them are read.
+  const [at, setAt] = useState(height)
+  const { value: loaded, error, reload } = useResource(`newest ${address} ${at}`, (signal) => newest(address, at, signal))
+  useEffect(() => {
+    if (loaded !== undefined || error !== undefined) setAt(height)
+  }, [height, loaded, error])
   // The list at the block before stays until that at the newest one is there.
   const last = useRef(loaded)
   if (loaded !== undefined) last.current = loaded

@@ -262,7 +262,12 @@ export function CallPage({ view }: { readonly view: View }): JSX.Element {
       if (mined?.blockHash == null) throw new BadWhatIf(`There is no mined transaction ${tx.slice(0, 66)} on this node`)
       return formOf(replayOf(mined))
     }
-    load().then(setForm, (e: unknown) => {
+    let isGone = false
+    const show = (loaded: Form): void => {
+      if (!isGone) setForm(loaded)
+    }
+    load().then(show, (e: unknown) => {
+      if (isGone) return
       setForm(EMPTY)
       setError(
         e instanceof BadWhatIf
@@ -272,6 +277,9 @@ export function CallPage({ view }: { readonly view: View }): JSX.Element {
             : e,
       )
     })
+    return () => {
+      isGone = true
+    }
   }, [fragment, tx])
   const run = async (): Promise<void> => {
     if (form === undefined) return

@@ -107,6 +107,11 @@ async function loadLines({ id }: ContractAnswer): Promise<SourceLines | undefine
 
 function linesOf(contract: ContractAnswer): Promise<SourceLines | undefined> {
   const known = lines.get(contract.id) ?? loadLines(contract)
+  // A failure is not kept.
+  const forget = (): void => {
+    if (lines.get(contract.id) === known) lines.delete(contract.id)
+  }
+  known.then((found) => found === undefined && forget(), forget)
   lines.delete(contract.id)
   lines.set(contract.id, known)
   if (lines.size > LINES_MAX) lines.delete(lines.keys().next().value as string)

@@ -46,6 +46,9 @@ export function Editor({ value, label, testid, onChange, onRun }: EditorProps): 
     const element = host.current
     if (element === null) return
     const root = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
+    // The page sees only the host of the shadow root, and would take typed letters for its keys.
+    const ownKeys = (event: KeyboardEvent): void => event.stopPropagation()
+    element.addEventListener('keydown', ownKeys)
     const run = (): boolean => {
       latest.current.onRun()
       return true
@@ -75,7 +78,10 @@ export function Editor({ value, label, testid, onChange, onRun }: EditorProps): 
       }),
     })
     view.current = made
-    return () => made.destroy()
+    return () => {
+      element.removeEventListener('keydown', ownKeys)
+      made.destroy()
+    }
   }, [])
   useEffect(() => {
     const made = view.current

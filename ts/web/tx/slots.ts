@@ -1,16 +1,19 @@
 // Names of slots: by the layout of the contract, else by the hashes that the transaction computed.
 import { type Frame, namedSlot, type Preimages } from '../../explore/index.ts'
 import { useResource } from '../store/resource.ts'
-import { rpcOr } from '../store/rpc.ts'
+import { rpc } from '../store/rpc.ts'
 import type { Contracts } from '../tools/contracts.ts'
+
+/** Where the node does not say what a transaction hashed. */
+const UNKNOWN: Preimages = new Map()
 
 /** What a transaction hashed; undefined until it is known. */
 export function usePreimages(hash: string, block: string): Preimages | undefined {
-  const { value } = useResource(`preimages ${hash} ${block}`, async (signal) => {
-    const found = await rpcOr<Record<string, string>>('debug_traceTransaction', [hash, { tracer: 'keccak256PreimageTracer' }], signal)
-    return new Map(Object.entries(found ?? {}))
+  const { value, error } = useResource(`preimages ${hash} ${block}`, async (signal) => {
+    const found = await rpc<Record<string, string>>('debug_traceTransaction', [hash, { tracer: 'keccak256PreimageTracer' }], signal)
+    return new Map(Object.entries(found))
   })
-  return value
+  return error === undefined ? value : UNKNOWN
 }
 
 /** The account whose storage a frame works on: that of its caller where it runs another's code. */

@@ -330,7 +330,15 @@ export function Steps({ hash, block, trace, index, contracts }: StepsProps): JSX
       </Card>
       <div class="side">
         {contracts !== undefined && (
-          <SourcePane hash={hash} trace={trace} index={index} contracts={contracts} at={at} pc={whole?.step.pc} onGo={go} />
+          <SourcePane
+            hash={hash}
+            trace={trace}
+            index={index}
+            contracts={contracts}
+            at={at}
+            pc={whole?.step.index === at ? whole.step.pc : undefined}
+            onGo={go}
+          />
         )}
         {error !== undefined ? <Trouble error={error} /> : <StepDetail whole={whole} nameOf={nameOf} />}
       </div>
