@@ -227,7 +227,10 @@ impl Table {
         let run = Arc::new(write_run(&self.ctx, lane.shard, open)?);
         self.ctx.metrics.keymap_flush.record_duration(start.elapsed());
         let mut state = lane.state.write();
-        Arc::make_mut(&mut state.runs).insert(0, run);
+        let runs = Arc::make_mut(&mut state.runs);
+        // Not always the newest: a full disk may have kept it from being made before others.
+        let at = runs.partition_point(|other| other.first > run.first);
+        runs.insert(at, run);
         state.open.retain(|other| !Arc::ptr_eq(other, open));
         state.generation += 1;
         drop(state);

@@ -1,4 +1,5 @@
 use crate::support::{Home, assert_holds, fill, flip, large, small, value};
+use hearth_disk::sim::SimDisk;
 use hearth_disk::{Clock, Disk, DiskFile, OpenMode, RealDisk};
 use hearth_littable::{Direction, Group, LittError, Littable, StoreOptions, TableOptions};
 use std::fs;
@@ -438,6 +439,42 @@ fn full_disk(background_threads: usize) {
     let table = home.open(small());
     assert_holds(&table, 0..220, 250);
     assert_eq!(table.scrub().unwrap().damaged, 0);
+}
+
+/// A key index that could not be made again on a full disk is made later, and takes its place below
+/// those of newer segments.
+#[test]
+fn indexes_that_are_made_late_take_their_place() {
+    let disk = SimDisk::new();
+    let options = || StoreOptions {
+        disk: Arc::new(disk.clone()),
+        background_threads: 0,
+        ..StoreOptions::new("/store")
+    };
+    let ten = || TableOptions { segment_keys: 10, ..large() };
+    let store = Littable::open(options()).unwrap();
+    let table = store.table(ten()).unwrap();
+    fill(&table, 0..60);
+    table.seal().unwrap();
+    table.finish_upkeep().unwrap();
+    fill(&table, 60..85);
+    assert_eq!(table.info().runs, 3, "one of six segments, and two of one");
+    drop((table, store));
+    let merged = Path::new("/store/t/00-0000000000-0000000005.idx");
+    let last = disk.metadata(merged).unwrap().len - 1;
+    disk.flip(merged, last, 1).unwrap();
+    disk.set_capacity(0);
+    let store = Littable::open(options()).unwrap();
+    let table = store.table(ten()).unwrap();
+    assert_eq!((table.info().runs, table.info().open_segments), (2, 7));
+    assert_holds(&table, 0..85, 90);
+    disk.set_capacity(u64::MAX);
+    table.finish_upkeep().unwrap();
+    assert_eq!((table.info().runs, table.info().open_segments), (1, 1));
+    assert_holds(&table, 0..85, 90);
+    drop((table, store));
+    let store = Littable::open(options()).unwrap();
+    assert_holds(&store.table(ten()).unwrap(), 0..85, 90);
 }
 
 /// Puts of many threads leave full buffers to the one that writes: all of it gets there without a
