@@ -1,8 +1,10 @@
 //! Threads that work behind the scenes for the tables of a store.
 
+use crate::LittError;
 use crate::table::Table;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -144,7 +146,7 @@ impl Shared {
             // What fails is tried again with the next put or in the next round; a failed sync is
             // noted in the table.
             if let Some(held) = due {
-                let _ = held.table.housekeep(false);
+                let _ = held.table.without_panic(|| held.table.housekeep(false));
             }
             for table in round {
                 let mut queue = self.queue.lock();
@@ -196,7 +198,11 @@ impl Drop for Hold<'_> {
 impl Table {
     /// The work that comes with time.
     fn round(&self) {
-        let done = self.seal_aged().and_then(|()| self.housekeep(true)).and_then(|()| self.collect());
+        let done = self.without_panic(|| {
+            self.seal_aged()?;
+            self.housekeep(true)?;
+            self.collect()
+        });
         if let Err(error) = done
             && self.ctx.check_writable().is_ok()
         {
@@ -204,8 +210,21 @@ impl Table {
         }
     }
 
+    /// Does work of a thread of the keeper. A panic is an error like others: the thread has more
+    /// tables and further rounds.
+    fn without_panic<T>(&self, work: impl FnOnce() -> Result<T, LittError>) -> Result<T, LittError> {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            let source = std::io::Error::other(format!("background work panicked: {text}"));
+            let error = LittError::io(&self.ctx.home)(source);
+            *self.last_trouble.lock() = Some(error.clone());
+            Err(error)
+        })
+    }
+
     /// What kept background work from being done last, a full disk for example.
-    pub fn last_trouble(&self) -> Option<crate::LittError> {
+    pub fn last_trouble(&self) -> Option<LittError> {
         self.last_trouble.lock().clone()
     }
 }

@@ -278,11 +278,13 @@ fn missing_and_newer_files_are_refused() {
     assert!(matches!(error, LittError::NewerFormat { found: 9, known: 2, .. }), "{error}");
 }
 
-/// A disk whose syncs fail or whose writes find no space, when set so.
+/// A disk whose syncs fail, whose writes find no space, or on which background threads panic, when
+/// set so.
 #[derive(Debug, Default)]
 struct Faulty {
     sync_fails: AtomicBool,
     full: AtomicBool,
+    panics: AtomicBool,
     syncs: AtomicU64,
 }
 
@@ -296,6 +298,11 @@ impl Disk for FaultyDisk {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         if self.0.full.load(Ordering::SeqCst) {
             return Err(io::ErrorKind::StorageFull.into());
+        }
+        let thread = std::thread::current();
+        let is_background = thread.name().is_some_and(|name| name.starts_with("littable-"));
+        if is_background && self.0.panics.load(Ordering::SeqCst) {
+            panic!("planned");
         }
         Ok(Arc::new(FaultyFile(RealDisk.create(path)?, self.0.clone())))
     }
@@ -439,6 +446,29 @@ fn full_disk(background_threads: usize) {
     let table = home.open(small());
     assert_holds(&table, 0..220, 250);
     assert_eq!(table.scrub().unwrap().damaged, 0);
+}
+
+#[test]
+fn background_work_goes_on_after_a_panic() {
+    let home = Home::new();
+    let (faults, options) = faulty(&home);
+    let gc_period = Duration::from_millis(5);
+    let store = Littable::open(StoreOptions { background_threads: 1, gc_period, ..options }).unwrap();
+    let table = store.table(TableOptions { segment_keys: 10, ..large() }).unwrap();
+    let until = |what: &dyn Fn() -> bool| {
+        (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            what()
+        })
+    };
+    faults.panics.store(true, Ordering::SeqCst);
+    fill(&table, 0..15);
+    assert!(until(&|| table.last_trouble().is_some()));
+    let trouble = table.last_trouble().unwrap().to_string();
+    assert!(trouble.contains("background work panicked: planned"), "{trouble}");
+    faults.panics.store(false, Ordering::SeqCst);
+    assert!(until(&|| table.info().runs == 1), "the thread is there, and seals the full segment");
+    assert_holds(&table, 0..15, 20);
 }
 
 /// A key index that could not be made again on a full disk is made later, and takes its place below
