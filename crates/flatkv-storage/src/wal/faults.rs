@@ -343,6 +343,26 @@ fn a_gap_is_damage_unless_rocksdb_has_what_stood_in_it() {
 }
 
 #[test]
+fn pruning_goes_on_after_a_sync_that_failed() {
+    let disk = SimDisk::new();
+    disk.create_dir_all(Path::new(DIR)).unwrap();
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    // Every segment takes one record.
+    let mut wal = Wal::resume(WalScan::read(&shared, Path::new(DIR), 0).unwrap(), 1).unwrap();
+    let mut run = Run::new(0);
+    for _ in 0..6 {
+        wal.append(&run.payload()).unwrap();
+    }
+    let there = || disk.files(Path::new(DIR)).unwrap();
+    let path = |number| segment_path(Path::new(DIR), number);
+    disk.fail(Call::SyncDir, 0, Fault::Io);
+    wal.prune(6).unwrap_err();
+    assert_eq!(there(), [2, 3, 4, 5, 6].map(path));
+    wal.prune(6).unwrap();
+    assert_eq!(there(), [4, 5, 6].map(path));
+}
+
+#[test]
 fn bytes_of_a_failed_sync_are_written_again() {
     // The process that saw the sync fail dies, the machine continues: the next one reads the record
     // from memory.

@@ -13,7 +13,7 @@ mod tests;
 
 pub use check::LogFault;
 
-use crate::FlatKvError;
+use crate::{FlatKvError, files};
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
 use preallocation::Preallocation;
@@ -223,7 +223,8 @@ impl Wal {
     pub fn prune(&mut self, flushed: u64) -> Result<(), FlatKvError> {
         while self.segments.len() > KEEP_SEGMENTS && self.segments[1].0 <= flushed.saturating_add(1) {
             let path = &self.segments[0].1;
-            self.disk.remove_file(path).map_err(FlatKvError::io(path))?;
+            // It is gone already where the sync behind its removal failed the last time.
+            files::remove_file(&*self.disk, path)?;
             // One by one: were a later one gone and this one not, a record would be missing in
             // between.
             self.disk.sync_dir(&self.dir).map_err(FlatKvError::io(&self.dir))?;
