@@ -10,7 +10,7 @@ use crate::{
 use alloy_primitives::B256;
 use hearth_disk::{
     Disk,
-    sim::{Call, SimDisk},
+    sim::{Call, Fault, SimDisk},
 };
 use hearth_flatkv_storage::files::sync_tree;
 use std::{path::Path, sync::Arc};
@@ -111,6 +111,29 @@ fn a_snapshot_is_complete_or_absent_and_replaces_the_older() {
 fn syncs_of_snapshots_that_do_nothing_are_found_out() {
     assert!(snapshots(Some(Call::Sync)) > 0);
     assert!(snapshots(Some(Call::SyncDir)) > 0);
+}
+
+#[test]
+fn a_deletion_that_failed_is_finished_by_the_next_call() {
+    let calls = [
+        (Call::Rename, 0),
+        (Call::SyncDir, 0),
+        (Call::SyncDir, 1),
+        (Call::Remove, 0),
+        (Call::Remove, 2),
+        (Call::RemoveDir, 0),
+        (Call::RemoveDir, 1),
+    ];
+    for (call, good) in calls {
+        let disk = SimDisk::new();
+        disk.create_dir_all(Path::new(STATE)).unwrap();
+        let snapshot = take(&disk, 1).unwrap();
+        disk.fail(call, good, Fault::Io);
+        folder::remove(&disk, &snapshot).unwrap_err();
+        folder::remove(&disk, &snapshot).unwrap();
+        let left = disk.list(Path::new(SNAPSHOTS)).unwrap();
+        assert!(left.is_empty(), "{call:?} {good}: {left:?}");
+    }
 }
 
 /// Replaces database 1 by database 2; returns whether the child reported that as done.

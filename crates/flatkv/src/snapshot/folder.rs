@@ -77,10 +77,14 @@ pub(crate) fn publish(disk: &dyn Disk, making: &Path, snapshot: Snapshot) -> Res
     Ok(Snapshot { dir, ..snapshot })
 }
 
-/// Deletes a snapshot: first its name, then what was in it.
+/// Deletes a snapshot: first its name, then what was in it. A call after one that failed does what
+/// is left.
 pub(crate) fn remove(disk: &dyn Disk, snapshot: &Snapshot) -> Result<(), FlatKvError> {
     let removing = snapshot.dir.with_file_name(format!("{REMOVING}{}", name(snapshot)));
-    move_to(disk, &snapshot.dir, &removing)?;
+    if exists(disk, &snapshot.dir)? {
+        disk.rename(&snapshot.dir, &removing).map_err(FlatKvError::io(&snapshot.dir))?;
+    }
+    sync_parent(disk, &removing)?;
     remove_tree(disk, &removing)?;
     sync_parent(disk, &removing)
 }
