@@ -12,7 +12,10 @@ use hearth_flatkv_storage::db::Family;
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, RemoteState, StateError};
 use parking_lot::Mutex;
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// A row of the canonical index: key and value.
 pub type IndexRow = (Vec<u8>, Vec<u8>);
@@ -266,9 +269,9 @@ impl FlatKv {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        self.core.deferred.store(true, Ordering::SeqCst);
+        let deferral = Deferral::begin(&self.core.deferred);
         let done = work();
-        self.core.deferred.store(false, Ordering::SeqCst);
+        drop(deferral);
         if self.core.fsync == Fsync::Block {
             let mut writer = self.core.lock_writer();
             self.core.sync(&mut writer)?;
@@ -299,6 +302,23 @@ impl FlatKv {
         drop(self.syncer.lock().take());
         self.core.join_applier();
         self.core.close()
+    }
+}
+
+/// While this is there, commits are not synced one by one. A panic ends that too: later commits
+/// would be acknowledged without a sync.
+struct Deferral<'a>(&'a AtomicBool);
+
+impl<'a> Deferral<'a> {
+    fn begin(deferred: &'a AtomicBool) -> Self {
+        deferred.store(true, Ordering::SeqCst);
+        Self(deferred)
+    }
+}
+
+impl Drop for Deferral<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 }
 

@@ -317,6 +317,27 @@ fn a_failed_write_refuses_changes_until_the_next_opening() {
 }
 
 #[test]
+fn commits_after_a_panic_are_synced_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
+    let options = Options::new(state, wal, CommitmentKind::None, Fsync::Block);
+    let kv = FlatKv::open(options, Arc::new(NoTables)).unwrap();
+    let is_synced = || !kv.core.dirty.load(std::sync::atomic::Ordering::SeqCst);
+    commit(&kv, 1);
+    assert!(is_synced());
+    let work = || -> Result<(), FlatKvError> {
+        commit(&kv, 2);
+        panic!("planned")
+    };
+    let together = std::panic::AssertUnwindSafe(|| kv.sync_together(work));
+    std::panic::catch_unwind(together).unwrap_err();
+    assert!(!is_synced(), "the panic came before the sync");
+    commit(&kv, 3);
+    assert!(is_synced());
+    assert_eq!(nonces(&kv), [1, 2, 3]);
+}
+
+#[test]
 fn unwritten_rows_of_the_head_refuse_reads_until_a_replay() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
