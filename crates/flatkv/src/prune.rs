@@ -18,7 +18,7 @@ use std::{
     sync::{
         Arc, Weak,
         atomic::Ordering::SeqCst,
-        mpsc::{Receiver, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, sync_channel},
     },
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
@@ -29,6 +29,8 @@ use std::{
 const STEP_ROWS: usize = 1024;
 /// Pause after a step, so that pruning a long chain leaves time for everything else.
 const STEP_PAUSE: Duration = Duration::from_millis(1);
+/// Pause after a step that failed, before the next try.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Least time between two lines of the log: at the head of a chain, each block lets one go.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
@@ -98,8 +100,29 @@ impl Unreported {
     }
 }
 
+/// Waits until the next try; false where the store is closed meanwhile.
+fn pause(woken: &Receiver<()>) -> bool {
+    let until = Instant::now() + RETRY_PAUSE;
+    loop {
+        match woken.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            // What the commit lets go is part of the next try.
+            Ok(()) => {}
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+}
+
+/// Whether no later try can succeed. The store failed or is closed: the next opening continues. A
+/// block whose changes do not read is left to `hearth db verify`; nothing is deleted without them.
+fn is_final(error: &FlatKvError) -> bool {
+    use FlatKvError::{Closed, Failed, ReadOnly};
+    error.is_damage() || matches!(error, Closed | Failed { .. } | ReadOnly)
+}
+
 fn run(core: &Weak<Core>, woken: &Receiver<()>) {
     let mut block = None;
+    let mut warned: Option<Instant> = None;
     let pruned = core.upgrade().map_or(0, |core| core.pruning.pruned.load(SeqCst));
     let mut unreported = Unreported::since(pruned, true);
     while woken.recv().is_ok() {
@@ -120,14 +143,30 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
                         break;
                     }
                 }
-                // The store failed or is closed: the next opening continues. A block whose changes
-                // do not read is left to `hearth db verify`; nothing is deleted without them.
                 Err(error) => {
-                    if core.pruning.wake.lock().is_some() {
-                        let entry = LogEntry::new(Level::Warn, "stores", "pruning of history stopped");
-                        core.metrics.log.add(entry.text("why", error));
+                    if core.pruning.wake.lock().is_none() {
+                        return;
                     }
-                    return;
+                    let ends = is_final(&error);
+                    if ends || warned.is_none_or(|last| last.elapsed() >= TELL_EVERY) {
+                        let message = match ends {
+                            true => "pruning of history stopped",
+                            false => "pruning of history failed and is tried again",
+                        };
+                        let entry = LogEntry::new(Level::Warn, "stores", message);
+                        core.metrics.log.add(entry.text("why", error));
+                        warned = Some(Instant::now());
+                    }
+                    if ends {
+                        return;
+                    }
+                    // Rows that the step took from it are not deleted.
+                    block = None;
+                    drop(core);
+                    if !pause(woken) {
+                        return;
+                    }
+                    continue;
                 }
             }
             drop(core);

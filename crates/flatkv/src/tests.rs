@@ -423,6 +423,37 @@ fn pruning_leaves_exactly_what_the_kept_heights_need() {
 }
 
 #[test]
+fn pruning_goes_on_after_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
+    let mut options = Options::new(state, wal, CommitmentKind::Mpt, Fsync::None);
+    options.settings.state_history_blocks = std::num::NonZeroU64::new(2);
+    let kv = FlatKv::open(options, Arc::new(NoTables)).unwrap();
+    let wait_for = |what: &dyn Fn() -> bool| {
+        let start = std::time::Instant::now();
+        while !what() {
+            assert!(start.elapsed().as_secs() < 120, "pruned to {}", kv.pruned());
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    };
+    [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
+    // The thread cannot read what the block at height 1 changed.
+    let failed = Err(hearth_primitives::StateError::Store("no reads for now".to_owned()));
+    kv.core.db.gate.close().open::<()>(&failed);
+    kv.core.oldest.store(1, std::sync::atomic::Ordering::SeqCst);
+    kv.core.pruning.wake();
+    let failure = "pruning of history failed and is tried again";
+    wait_for(&|| kv.core.metrics.log.take().iter().any(|entry| entry.message == failure));
+    assert_eq!(kv.pruned(), 0);
+    kv.core.db.gate.close().open(&Ok(()));
+    [4, 5].iter().for_each(|nonce| commit(&kv, *nonce));
+    assert_eq!(kv.oldest(), Some(2));
+    wait_for(&|| kv.pruned() == 2);
+    assert_eq!(count(&kv, Family::Changes), 3);
+    assert_eq!([2, 3, 4].map(|height| nonce_at(&kv, height)), [3, 4, 5]);
+}
+
+#[test]
 fn rocksdb_ends_without_writes_unless_flushed() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
