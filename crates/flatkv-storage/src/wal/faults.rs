@@ -363,6 +363,31 @@ fn pruning_goes_on_after_a_sync_that_failed() {
 }
 
 #[test]
+fn zeros_of_a_preallocation_that_failed_are_cut_off() {
+    let disk = SimDisk::new();
+    disk.create_dir_all(Path::new(DIR)).unwrap();
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let mut wal = Wal::resume(WalScan::read(&shared, Path::new(DIR), 0).unwrap(), u64::MAX).unwrap();
+    let mut run = Run::new(0);
+    wal.append(&run.payload()).unwrap();
+    wal.sync().unwrap();
+    let len = || disk.metadata(&segment_path(Path::new(DIR), 1)).unwrap().len;
+    let end = len();
+    // The disk is full after some of the zeros.
+    disk.set_capacity(disk.used() + 1_000);
+    wal.preallocate();
+    wal.join_preallocation();
+    assert_eq!((len(), wal.preallocated_bytes()), (end + 1_000, 0));
+    disk.fail(Call::SetLen, 0, Fault::Io);
+    wal.cut_preallocation().unwrap_err();
+    wal.cut_preallocation().unwrap();
+    assert_eq!(len(), end);
+    // There is nothing left to cut.
+    disk.fail(Call::SetLen, 0, Fault::Io);
+    wal.cut_preallocation().unwrap();
+}
+
+#[test]
 fn bytes_of_a_failed_sync_are_written_again() {
     // The process that saw the sync fail dies, the machine continues: the next one reads the record
     // from memory.

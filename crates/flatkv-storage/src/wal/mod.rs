@@ -131,7 +131,9 @@ impl Wal {
             // The partly written records are a torn tail. Truncating them now saves the next open
             // from doing so.
             open.ahead.clear(open.end);
-            let _ = open.tail.file.set_len(open.end);
+            if open.tail.file.set_len(open.end).is_ok() {
+                open.ahead.was_cut();
+            }
             return Err(FlatKvError::io(&open.tail.path)(error));
         }
         open.end += records.len() as u64;
@@ -202,10 +204,11 @@ impl Wal {
     /// Of the cut: the zeros may still be there then, and nothing may be appended without a sync.
     pub fn cut_preallocation(&mut self) -> Result<(), FlatKvError> {
         let Some(open) = &mut self.open else { return Ok(()) };
-        match open.ahead.clear(open.end) {
-            true => open.tail.file.set_len(open.end).map_err(FlatKvError::io(&open.tail.path)),
-            false => Ok(()),
+        if open.ahead.clear(open.end) {
+            open.tail.file.set_len(open.end).map_err(FlatKvError::io(&open.tail.path))?;
+            open.ahead.was_cut();
         }
+        Ok(())
     }
 
     /// Brings everything that was appended to the disk.

@@ -36,6 +36,9 @@ pub(super) struct Preallocation {
     /// Where the zeros end in the file; at or before the end of the log where there are none.
     end: u64,
     maker: Option<Maker>,
+    /// Whether a thread began to write zeros since the file was last cut to the end of the log. One
+    /// that failed may have left some.
+    began: bool,
 }
 
 /// The thread that writes zeros behind `from`.
@@ -69,6 +72,7 @@ impl Preallocation {
         let run = move || make(&tail, from, to, &stopped).ok();
         if let Ok(thread) = Builder::new().name("flatkv-prealloc".into()).spawn(run) {
             self.maker = Some(Maker { from, stop, thread });
+            self.began = true;
         }
     }
 
@@ -82,8 +86,8 @@ impl Preallocation {
     /// Waits for the thread, and counts what it made.
     pub(super) fn join(&mut self) {
         let Some(maker) = self.maker.take() else { return };
-        // A thread that failed preallocated nothing: the next record extends the file, and finds
-        // out whether that fails too. A sync that failed is kept by the tail.
+        // What a thread that failed wrote does not count: the next record is written over it, and
+        // finds out whether that fails too. A sync that failed is kept by the tail.
         if let Ok(Some(end)) = maker.thread.join() {
             self.end = self.end.max(end);
         }
@@ -92,14 +96,18 @@ impl Preallocation {
     /// Stops the thread; nothing counts as preallocated afterwards. Returns whether the file may be
     /// longer than the log.
     pub(super) fn clear(&mut self, log_end: u64) -> bool {
-        let was_making = self.maker.is_some();
         if let Some(maker) = &self.maker {
             maker.stop.store(true, Relaxed);
         }
         self.join();
-        let had = was_making || self.end > log_end;
+        let had = self.began || self.end > log_end;
         self.end = 0;
         had
+    }
+
+    /// The file was cut to the end of the log after a call of [`Self::clear`].
+    pub(super) fn was_cut(&mut self) {
+        self.began = false;
     }
 }
 
