@@ -10,6 +10,9 @@ use std::{
 
 /// Longest wait at the gate. A batch takes milliseconds.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Most that counts of the time between two looks: while the process is stopped, no batch is
+/// written.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 enum State {
@@ -50,14 +53,27 @@ impl Gate {
     /// [`StateError::Store`] where the batch failed: until the store is opened again, which replays
     /// the WAL; where the batch takes longer than any batch does.
     pub fn pass(&self) -> Result<(), StateError> {
+        if self.is_written()? { Ok(()) } else { Err(late()) }
+    }
+
+    /// Waits for the batch that is on its way. False where that takes longer than any batch does:
+    /// the batch did not fail, and may be written later.
+    ///
+    /// # Errors
+    /// [`StateError::Store`] where the batch failed.
+    pub fn is_written(&self) -> Result<bool, StateError> {
+        self.wait(WAIT_MAX)
+    }
+
+    fn wait(&self, most: Duration) -> Result<bool, StateError> {
         if !self.shut.load(SeqCst) {
-            return Ok(());
+            return Ok(true);
         }
-        let until = Instant::now() + WAIT_MAX;
+        let mut waited = Duration::ZERO;
         let mut state = self.state.lock();
         loop {
             match &mut *state {
-                State::Open => return Ok(()),
+                State::Open => return Ok(true),
                 State::Failed(cause) => {
                     let what =
                         format!("the rows of the head were not written ({cause}); start the node again");
@@ -69,12 +85,12 @@ impl Gate {
                     self.needed.notify_one();
                 }
             }
-            if self.changed.wait_until(&mut state, until).timed_out() {
-                let seconds = WAIT_MAX.as_secs();
-                let what =
-                    format!("the rows of the head are not written after {seconds} s; start the node again");
-                return Err(StateError::Store(what));
+            if waited >= most {
+                return Ok(false);
             }
+            let began = Instant::now();
+            self.changed.wait_for(&mut state, LOOK_AFTER.min(most.saturating_sub(waited)));
+            waited += began.elapsed().min(LOOK_AFTER);
         }
     }
 
@@ -82,6 +98,12 @@ impl Gate {
     pub fn is_open(&self) -> bool {
         !self.shut.load(SeqCst)
     }
+}
+
+/// The error of what cannot wait any longer for a batch that may still be written.
+pub fn late() -> StateError {
+    let seconds = WAIT_MAX.as_secs();
+    StateError::Store(format!("the rows of the head are not written after {seconds} s: the disk is slow"))
 }
 
 /// A gate that is closed.
@@ -175,6 +197,18 @@ mod tests {
         let closed = gate.close();
         assert!(matches!(*gate.state.lock(), State::Closed { needed: false }));
         closed.open(&Ok(()));
+    }
+
+    #[test]
+    fn a_batch_that_takes_long_is_no_failure() {
+        let gate = Arc::new(Gate::default());
+        let closed = gate.close();
+        let began = Instant::now();
+        assert!(!gate.wait(Duration::from_millis(20)).unwrap());
+        assert!(began.elapsed() >= Duration::from_millis(20));
+        closed.open(&Ok(()));
+        assert!(gate.wait(Duration::ZERO).unwrap());
+        gate.pass().unwrap();
     }
 
     #[test]

@@ -118,7 +118,11 @@ impl Core {
         // ahead. RocksDB itself does not flush at its end: see `db.rs`.
         let cut = writer.wal.cut_preallocation();
         let cut = writer.fail(cut);
-        let result = if writer.failed.is_some() { cut } else { self.flush_all(&mut writer) };
+        let result = if writer.failed.is_some() {
+            cut
+        } else {
+            writer.check().and_then(|()| self.flush_all(&mut writer))
+        };
         writer.closed = true;
         result
     }

@@ -123,7 +123,16 @@ pub(crate) fn open(
     let snapshots = snapshots(&options, &scan)?;
     let wal = Wal::resume(scan, options.segment_bytes)?;
     wal.sync()?;
-    let writer = Writer { wal, lattice, unflushed, positions, failed: None, closed: false, read_only: false };
+    let writer = Writer {
+        wal,
+        lattice,
+        unflushed,
+        positions,
+        failed: None,
+        late: false,
+        closed: false,
+        read_only: false,
+    };
     Ok(Core {
         kind: options.commitment,
         fsync: options.fsync,

@@ -94,6 +94,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         unflushed: Unflushed::new(shares),
         positions: stored.positions,
         failed: None,
+        late: false,
         closed: false,
         read_only: true,
     };

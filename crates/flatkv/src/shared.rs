@@ -7,7 +7,7 @@ use crate::{
     unflushed::Unflushed, views::Views,
 };
 use hearth_disk::{Disk, Lock, RealDisk};
-use hearth_flatkv_storage::{commitment::Lattice, db::Db, wal::Wal};
+use hearth_flatkv_storage::{commitment::Lattice, db::Db, gate, wal::Wal};
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{RemoteState, StateError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -90,6 +90,9 @@ pub(crate) struct Writer {
     pub(crate) positions: Vec<u64>,
     /// First failure that left WAL and RocksDB apart.
     pub(crate) failed: Option<String>,
+    /// Whether the batch of the last commit was still on its way when the writer was locked last.
+    /// That refuses what was to be done then, and nothing later.
+    pub(crate) late: bool,
     pub(crate) closed: bool,
     /// Whether this is a snapshot, which is never written.
     pub(crate) read_only: bool,
@@ -104,7 +107,8 @@ impl Core {
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
         let mut writer = self.writer.lock();
         // The next change meets the failure of the writer.
-        let _ = writer.fail(self.db.gate.pass().map_err(FlatKvError::from));
+        let written = writer.fail(self.db.gate.is_written().map_err(FlatKvError::from));
+        writer.late = written.is_ok_and(|written| !written);
         writer
     }
 
@@ -138,7 +142,8 @@ impl Core {
 }
 
 impl Writer {
-    /// Refuses changes once the store is closed or failed.
+    /// Refuses changes once the store is closed or failed, or where the batch of the last commit
+    /// takes too long.
     pub(crate) fn check(&self) -> Result<(), FlatKvError> {
         if self.read_only {
             return Err(FlatKvError::ReadOnly);
@@ -148,6 +153,7 @@ impl Writer {
         }
         match &self.failed {
             Some(cause) => Err(FlatKvError::Failed { cause: cause.clone() }),
+            None if self.late => Err(gate::late().into()),
             None => Ok(()),
         }
     }

@@ -317,6 +317,21 @@ fn a_failed_write_refuses_changes_until_the_next_opening() {
 }
 
 #[test]
+fn a_batch_that_takes_long_refuses_one_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    commit(&kv, 1);
+    {
+        let mut writer = kv.core.lock_writer();
+        writer.late = true;
+        let refused = writer.check().unwrap_err().to_string();
+        assert!(refused.contains("not written after 60 s"), "{refused}");
+    }
+    commit(&kv, 2);
+    assert_eq!(nonces(&kv), [1, 2]);
+}
+
+#[test]
 fn commits_after_a_panic_are_synced_one_by_one() {
     let dir = tempfile::tempdir().unwrap();
     let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));

@@ -76,6 +76,7 @@ impl Core {
             // Where nodes of the trie are in memory, no commit may come between them and the copy.
             let mut writer = self.db.gathers_nodes().then(|| self.lock_writer());
             if let Some(writer) = &mut writer {
+                writer.check()?;
                 self.bring_nodes()?;
                 self.start_flush(writer, true)?;
             }
