@@ -154,7 +154,10 @@ pub struct Commit<'a> {
 /// The append-only tables that are written before the WAL and truncated with it (blocks, receipts).
 pub trait JoinedTables: Send + Sync {
     /// Whether a whole record ends at each position. Position 0 verifies always.
-    fn verify(&self, positions: &[u64]) -> bool;
+    ///
+    /// # Errors
+    /// Where a table cannot be read. Damage is no error: no whole record ends there.
+    fn verify(&self, positions: &[u64]) -> Result<bool, StateError>;
 
     /// Truncates the tables to these positions, in bytes. Missing entries count as 0.
     fn truncate(&self, positions: &[u64]) -> Result<(), StateError>;
@@ -178,8 +181,8 @@ pub trait JoinedTables: Send + Sync {
 pub struct NoTables;
 
 impl JoinedTables for NoTables {
-    fn verify(&self, _: &[u64]) -> bool {
-        true
+    fn verify(&self, _: &[u64]) -> Result<bool, StateError> {
+        Ok(true)
     }
 
     fn truncate(&self, _: &[u64]) -> Result<(), StateError> {

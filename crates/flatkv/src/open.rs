@@ -227,14 +227,21 @@ fn migrate(db: &Db) -> Result<(), FlatKvError> {
     Ok(db.flush(true)?)
 }
 
-/// The last record whose table positions verify. Nothing that was synced may be given up for it.
+/// The last record whose table positions verify. Nothing that was synced may be given up for it,
+/// and nothing at all where the tables cannot be read.
 fn choose(
     scan: &WalScan,
     tables: &dyn JoinedTables,
     wal_dir: &Path,
     synced: u64,
 ) -> Result<Option<usize>, FlatKvError> {
-    let chosen = scan.records.iter().rposition(|found| tables.verify(&found.head.positions));
+    let mut chosen = None;
+    for (index, found) in scan.records.iter().enumerate().rev() {
+        if tables.verify(&found.head.positions)? {
+            chosen = Some(index);
+            break;
+        }
+    }
     let last = chosen.map_or(0, |index| scan.records[index].number);
     if last < synced {
         return Err(FlatKvError::WalTruncated { path: wal_dir.to_owned(), last, synced });

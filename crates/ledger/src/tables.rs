@@ -136,10 +136,19 @@ impl LedgerTables {
 }
 
 impl JoinedTables for LedgerTables {
-    fn verify(&self, positions: &[u64]) -> bool {
-        let at = |i: usize| positions.get(i).copied().unwrap_or(0);
-        positions.len() <= self.all().count()
-            && self.all().enumerate().all(|(i, t)| t.verify(at(i)).unwrap_or(false))
+    fn verify(&self, positions: &[u64]) -> Result<bool, StateError> {
+        if positions.len() > self.all().count() {
+            return Ok(false);
+        }
+        for (i, table) in self.all().enumerate() {
+            match table.verify(positions.get(i).copied().unwrap_or(0)) {
+                Ok(true) => {}
+                Ok(false) | Err(LittError::Corrupt { .. }) => return Ok(false),
+                // The record may be whole: what follows from its absence would cut it off.
+                Err(error) => return Err(store(error)),
+            }
+        }
+        Ok(true)
     }
 
     fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {

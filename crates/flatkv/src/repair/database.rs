@@ -132,7 +132,7 @@ impl Repair<'_> {
 struct KeptTables(Arc<dyn JoinedTables>);
 
 impl JoinedTables for KeptTables {
-    fn verify(&self, positions: &[u64]) -> bool {
+    fn verify(&self, positions: &[u64]) -> Result<bool, StateError> {
         self.0.verify(positions)
     }
 

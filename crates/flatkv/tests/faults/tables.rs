@@ -85,9 +85,9 @@ fn failed(error: io::Error) -> StateError {
 }
 
 impl JoinedTables for FileTables {
-    fn verify(&self, positions: &[u64]) -> bool {
+    fn verify(&self, positions: &[u64]) -> Result<bool, StateError> {
         let sound = self.sound.load(SeqCst);
-        positions.iter().all(|position| position.is_multiple_of(RECORD_BYTES) && *position <= sound)
+        Ok(positions.iter().all(|position| position.is_multiple_of(RECORD_BYTES) && *position <= sound))
     }
 
     fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {

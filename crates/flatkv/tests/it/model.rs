@@ -315,9 +315,9 @@ impl Tables {
 }
 
 impl JoinedTables for Tables {
-    fn verify(&self, positions: &[u64]) -> bool {
+    fn verify(&self, positions: &[u64]) -> Result<bool, StateError> {
         let ends = self.ends.lock().unwrap();
-        positions.iter().all(|position| *position == 0 || ends.contains(position))
+        Ok(positions.iter().all(|position| *position == 0 || ends.contains(position)))
     }
 
     fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {

@@ -1,10 +1,16 @@
 //! Bad input gets a typed error, and nothing is written.
 
-use crate::model::{BASE, Block, Home, check};
+use crate::model::{BASE, Block, Home, Tables, check};
 use alloy_primitives::B256;
-use hearth_flatkv::{CommitmentKind, FlatKvError, Fsync, Holder, JoinedTables, LockError};
+use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, Fsync, Holder, JoinedTables, LockError};
 use hearth_primitives::{RootTracker, StateError, StateReader};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 #[test]
 fn a_second_opener_is_told_that_the_home_is_open() {
@@ -159,6 +165,51 @@ fn missing_code_is_named_and_the_index_has_bounds() {
     assert_eq!(kv.index_range(b"n7", b"n8", 0).unwrap().len(), 0);
     assert_eq!(kv.index_range(b"n7", b"n7", 10).unwrap().len(), 0);
     assert_eq!(kv.index_range(b"z", b"a", 10).unwrap().len(), 0);
+}
+
+/// Tables that cannot be read the first time.
+struct FailsOnce {
+    tables: Arc<Tables>,
+    fails: AtomicBool,
+}
+
+impl JoinedTables for FailsOnce {
+    fn verify(&self, positions: &[u64]) -> Result<bool, StateError> {
+        if self.fails.swap(false, SeqCst) {
+            return Err(StateError::Store("the disk of the tables does not answer".to_owned()));
+        }
+        self.tables.verify(positions)
+    }
+
+    fn truncate(&self, positions: &[u64]) -> Result<(), StateError> {
+        self.tables.truncate(positions)
+    }
+
+    fn sync(&self) -> Result<(), StateError> {
+        self.tables.sync()
+    }
+
+    fn positions(&self) -> Vec<u64> {
+        self.tables.positions()
+    }
+}
+
+#[test]
+fn nothing_is_cut_off_where_tables_cannot_be_read() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = home.open().unwrap();
+    let mut chain = vec![Block::base(1)];
+    chain[0].commit(&kv, &home.tables, false).unwrap();
+    for seed in 0..4 {
+        let next = chain[chain.len() - 1].next(seed);
+        next.commit(&kv, &home.tables, false).unwrap();
+        chain.push(next);
+    }
+    let killed = home.killed();
+    let tables = Arc::new(FailsOnce { tables: killed.tables.clone(), fails: AtomicBool::new(true) });
+    let error = FlatKv::open(killed.options(), tables.clone()).err().unwrap().to_string();
+    assert!(error.contains("the disk of the tables does not answer"), "{error}");
+    check(&FlatKv::open(killed.options(), tables).unwrap(), &chain, CommitmentKind::Mpt);
 }
 
 #[test]
