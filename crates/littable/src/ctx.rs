@@ -151,6 +151,14 @@ impl Ctx {
         self.age.lock().tick(self.clock.monotonic())
     }
 
+    /// Raises the age of the table to what it was in an earlier life; gives the age, in
+    /// milliseconds.
+    pub fn raise_age(&self, age_ms: u64) -> u64 {
+        let mut age = self.age.lock();
+        age.total = age.total.max(Duration::from_millis(age_ms));
+        age.total.as_millis() as u64
+    }
+
     /// The folder for a new segment: they go round the roots.
     pub fn dir_for(&self, shard: u8, segment: u32) -> &Path {
         &self.dirs[(segment as usize + usize::from(shard)) % self.dirs.len()]

@@ -13,6 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// Age that a killed process may cost a table with a TTL: so much more than is written may have
+/// passed.
+const AGE_SAVED_AFTER: Duration = Duration::from_secs(60);
+
 impl Table {
     /// Sets the lowest number that is kept. It is durable when the call returns, and reads of
     /// records below it are refused from then on; their segments go with the next collection. A
@@ -77,7 +81,20 @@ impl Table {
                 entry.count("segments", removed.into()).number("keptFrom", floor).seconds(start.elapsed());
             self.ctx.metrics.log.add(entry);
         }
+        if ttl.is_some() {
+            self.save_age(age)?;
+        }
         Ok(removed)
+    }
+
+    /// Writes the age of the table where it has grown: what only the memory has goes with a process
+    /// that is killed, and with many of them nothing would ever be old.
+    fn save_age(&self, age: Duration) -> Result<(), LittError> {
+        let saved = Duration::from_millis(self.ctx.state.lock().age_ms);
+        if age.saturating_sub(saved) < AGE_SAVED_AFTER {
+            return Ok(());
+        }
+        self.ctx.update_state(|_| {})
     }
 
     /// Takes segments out of sight.

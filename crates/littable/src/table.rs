@@ -74,6 +74,7 @@ impl Table {
             writer.push_lane(&loaded);
             lanes.push(Shard::new(ctx.clone(), shard, loaded.state));
         }
+        raise_age(&ctx, &lanes);
         let table = Self {
             ctx,
             lanes,
@@ -318,6 +319,27 @@ impl Table {
         info.bytes = self.size();
         info.floor = self.floor();
         info
+    }
+}
+
+/// Raises the age of a table to that of its segments: where the process was killed, the state may
+/// have a lower one. What is not sealed counts as written now.
+fn raise_age(ctx: &Ctx, lanes: &[Shard]) {
+    let mut highest = 0;
+    for lane in lanes {
+        let state = lane.state.read();
+        let sealed = state.sealed().map(|(_, covered)| covered.summary.age_ms);
+        let open = state.open.iter().map(|open| open.progress.lock().summary.age_ms);
+        highest = sealed.chain(open).fold(highest, u64::max);
+    }
+    let age_ms = ctx.raise_age(highest);
+    for lane in lanes {
+        for open in &lane.state.read().open {
+            let mut progress = open.progress.lock();
+            if !progress.sealed && progress.summary.records > 0 {
+                progress.summary.age_ms = progress.summary.age_ms.max(age_ms);
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 use crate::support::{Home, fill, large, value};
-use hearth_littable::{Direction, Group, LittError, Table, TableOptions};
+use hearth_disk::{ManualClock, sim::SimDisk};
+use hearth_littable::{Direction, Group, LittError, Littable, StoreOptions, Table, TableOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -128,6 +129,77 @@ fn a_ttl_counts_open_time_in_bounded_steps() {
     assert_eq!(table.collect().unwrap(), 0, "too young");
     table.set_ttl(None);
     assert_eq!(table.collect().unwrap(), 1);
+}
+
+/// Lives of a store with a TTL of ten minutes, each of which ends with a kill.
+struct Lives {
+    disk: SimDisk,
+    clock: Arc<ManualClock>,
+}
+
+impl Lives {
+    fn new() -> Self {
+        Self { disk: SimDisk::new(), clock: Arc::default() }
+    }
+
+    /// Lets the store live; gives what `live` does.
+    fn next<T>(&mut self, live: impl FnOnce(&Table) -> T) -> T {
+        let options = StoreOptions {
+            background_threads: 0,
+            clock: self.clock.clone(),
+            disk: Arc::new(self.disk.clone()),
+            ..StoreOptions::new("/store")
+        };
+        let store = Littable::open(options).unwrap();
+        let table = store.table(TableOptions { ttl: Some(Duration::from_secs(600)), ..ten() }).unwrap();
+        let lived = live(&table);
+        self.disk = self.disk.kill();
+        lived
+    }
+}
+
+/// Lets time pass, with a collection every ten seconds; says how many segments went.
+fn pass(clock: &ManualClock, table: &Table, seconds: u64) -> u32 {
+    let mut removed = 0;
+    for _ in 0..seconds / 10 {
+        clock.advance(Duration::from_secs(10));
+        removed += table.collect().unwrap();
+    }
+    removed
+}
+
+#[test]
+fn lives_that_end_with_a_kill_count_for_the_ttl() {
+    let mut lives = Lives::new();
+    let clock = lives.clock.clone();
+    let removed = [0, 1, 2].map(|life| {
+        lives.next(|table| {
+            fill(table, life * 20..life * 20 + 20);
+            table.seal().unwrap();
+            pass(&clock, table, 540)
+        })
+    });
+    assert_eq!(removed, [0, 2, 2]);
+}
+
+#[test]
+fn a_sealed_segment_says_how_old_the_table_was() {
+    let mut lives = Lives::new();
+    let clock = lives.clock.clone();
+    lives.next(|table| {
+        assert_eq!(pass(&clock, table, 50), 0);
+        fill(table, 0..10);
+        table.seal().unwrap();
+        fill(table, 10..15);
+        table.drain().unwrap();
+    });
+    // Less than a minute was lost, and all of it is counted from the sealed segment on. The other
+    // one may be as young as its table.
+    lives.next(|table| {
+        table.seal().unwrap();
+        assert_eq!(pass(&clock, table, 590), 0);
+        assert_eq!(pass(&clock, table, 10), 2);
+    });
 }
 
 #[test]
