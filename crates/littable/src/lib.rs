@@ -46,6 +46,7 @@ mod keymap;
 mod keys;
 mod lease;
 mod manifest;
+mod names;
 mod options;
 mod pages;
 mod rebase;

@@ -7,6 +7,7 @@ use crate::handles::Handles;
 use crate::handover::Handover;
 use crate::keeper::Keeper;
 use crate::manifest::{LOCK_FILE, settle_roots};
+use crate::names::Names;
 use crate::pages::Budget;
 use crate::run::parse_run_name;
 use crate::segment::{OpenSegment, parse_segment_name};
@@ -37,6 +38,7 @@ pub(crate) struct StoreInner {
     keeper: Keeper,
     handover: Handover,
     tables: Mutex<HashMap<String, Weak<Table>>>,
+    names: Arc<Names>,
     _locks: Vec<Lock>,
 }
 
@@ -87,6 +89,7 @@ impl Littable {
             handles: Arc::new(Handles::new(options.disk.clone(), options.max_open_files)),
             budget: Arc::new(Budget::new(options.index_memory_bytes)),
             tables: Mutex::default(),
+            names: Arc::default(),
             _locks: locks,
             keeper,
             handover,
@@ -109,9 +112,7 @@ impl Littable {
         let inner = &self.inner;
         check_table(&options)?;
         let mut tables = inner.tables.lock();
-        if tables.get(&options.name).is_some_and(|table| inner.keeper.has_users(table)) {
-            return Err(LittError::AlreadyOpen(options.name));
-        }
+        inner.check_closed(&tables, &options.name)?;
         let dirs = self.dirs(&options.name)?;
         let (home, state) = self.state(&options, &dirs)?;
         let mut options = options;
@@ -131,7 +132,7 @@ impl Littable {
             lease: from.iterator_lease,
         };
         let ctx = Arc::new(Ctx::new(parts, options, state));
-        let table = Arc::new(Table::open(ctx, inner.clone())?);
+        let table = Arc::new(Table::open(ctx, inner.clone(), inner.names.take(&name))?);
         tables.insert(name, Arc::downgrade(&table));
         inner.keeper.add(Arc::downgrade(&table));
         drop(tables);
@@ -271,9 +272,7 @@ impl Littable {
             });
         }
         let tables = inner.tables.lock();
-        if tables.get(name).is_some_and(|table| inner.keeper.has_users(table)) {
-            return Err(LittError::AlreadyOpen(name.to_owned()));
-        }
+        inner.check_closed(&tables, name)?;
         let disk = &*inner.options.disk;
         let mut dirs = Vec::new();
         for root in &inner.roots {
@@ -356,6 +355,16 @@ impl Drop for Littable {
 }
 
 impl StoreInner {
+    /// Refuses a table that is used. One that is not may still be writing its end, on the thread
+    /// that dropped the last reference: that is waited for.
+    fn check_closed(&self, tables: &HashMap<String, Weak<Table>>, name: &str) -> Result<(), LittError> {
+        let is_used = tables.get(name).is_some_and(|table| self.keeper.has_users(table));
+        match !is_used && self.names.wait_until_closed(name) {
+            true => Ok(()),
+            false => Err(LittError::AlreadyOpen(name.to_owned())),
+        }
+    }
+
     /// Has a segment's buffer written by another thread; false where there is none.
     pub fn write_soon(&self, open: &Arc<OpenSegment>) -> bool {
         self.handover.take(open)

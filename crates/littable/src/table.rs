@@ -4,6 +4,7 @@ use crate::LittError;
 use crate::ctx::Ctx;
 use crate::flush::FlushGate;
 use crate::keys::NO_NUMBER;
+use crate::names::TakenName;
 use crate::shard::{Hit, Shard};
 use crate::store::StoreInner;
 use crate::value::Value;
@@ -50,6 +51,9 @@ pub struct Table {
     pub(crate) last_trouble: Mutex<Option<LittError>>,
     /// Keeps locks and threads for as long as a table is used.
     pub(crate) store: Arc<StoreInner>,
+    /// The last field: the name is free once the end of the table is written and its files are
+    /// closed.
+    _name: TakenName,
 }
 
 impl fmt::Debug for Table {
@@ -59,7 +63,7 @@ impl fmt::Debug for Table {
 }
 
 impl Table {
-    pub(crate) fn open(ctx: Arc<Ctx>, store: Arc<StoreInner>) -> Result<Self, LittError> {
+    pub(crate) fn open(ctx: Arc<Ctx>, store: Arc<StoreInner>, name: TakenName) -> Result<Self, LittError> {
         let (shards, cutting) = {
             let state = ctx.state.lock();
             (state.shards, state.cutting)
@@ -84,6 +88,7 @@ impl Table {
             merging: Mutex::default(),
             last_trouble: Mutex::default(),
             store,
+            _name: name,
         };
         table.recount();
         Ok(table)

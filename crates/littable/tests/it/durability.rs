@@ -5,8 +5,9 @@ use hearth_littable::{Direction, Group, LittError, Littable, StoreOptions, Table
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A process that dies leaves the files as they are: the tail of a segment torn at any byte opens
@@ -286,6 +287,8 @@ struct Faulty {
     full: AtomicBool,
     panics: AtomicBool,
     syncs: AtomicU64,
+    /// The next sync waits for a message.
+    waits: Mutex<Option<Receiver<()>>>,
 }
 
 #[derive(Debug)]
@@ -353,6 +356,10 @@ impl DiskFile for FaultyFile {
     }
     fn sync_data(&self) -> io::Result<()> {
         self.1.syncs.fetch_add(1, Ordering::SeqCst);
+        let waits = self.1.waits.lock().unwrap().take();
+        if let Some(waits) = waits {
+            waits.recv().unwrap();
+        }
         if self.1.sync_fails.load(Ordering::SeqCst) {
             return Err(io::Error::other("planned"));
         }
@@ -408,6 +415,36 @@ fn a_failed_sync_is_not_tried_again() {
     fill(&table, 0..10);
     table.flush().unwrap();
     assert_holds(&table, 0..10, 10);
+}
+
+/// The last reference to a table is gone before its end is written: who opens it again then must
+/// not have two writers of one segment.
+#[test]
+fn a_table_that_is_being_closed_is_waited_for() {
+    let home = Home::new();
+    let (faults, options) = faulty(&home);
+    let store = Littable::open(options).unwrap();
+    let table = store.table(small()).unwrap();
+    fill(&table, 0..50);
+    let (release, waits) = channel();
+    *faults.waits.lock().unwrap() = Some(waits);
+    std::thread::scope(|scope| {
+        let closing = scope.spawn(move || drop(table));
+        while faults.waits.lock().unwrap().is_some() {
+            std::thread::yield_now();
+        }
+        let opening = scope.spawn(|| store.table(small()));
+        std::thread::sleep(Duration::from_millis(100));
+        let too_early = opening.is_finished();
+        release.send(()).unwrap();
+        closing.join().unwrap();
+        let table = opening.join().unwrap().unwrap();
+        assert!(!too_early, "it was opened beside its end");
+        fill(&table, 50..70);
+        assert_holds(&table, 0..70, 80);
+    });
+    store.drop_table("t").unwrap();
+    assert_holds(&store.table(small()).unwrap(), 0..0, 70);
 }
 
 #[test]
