@@ -107,6 +107,32 @@ describe('eth_subscribe', () => {
     client.socket.terminate()
   })
 
+  it('sends receipts of each block, or of named transactions', async () => {
+    const client = await Client.open()
+    const all = await client.ask('eth_subscribe', 'transactionReceipts')
+    const first = await send()
+    await client.until((m) => m.params?.subscription === all.result)
+    const receipt = (hash: string) => rpc(node.url, 'eth_getTransactionReceipt', [hash]).then(({ result }) => result)
+    expect(client.results(all.result)).toEqual([[await receipt(first)]])
+    const signed = { from: FROM, to: FROM, gas: '0x5208', gasPrice: '0x77359400', nonce: '0xffff' }
+    const none = await client.ask('eth_subscribe', 'transactionReceipts', { transactionHashes: [first] })
+    expect((await client.ask('eth_subscribe', 'transactionReceipts', { transactionHashes: Array(201).fill(first) })).error).toEqual({
+      code: -32000,
+      message: 'exceed max number of transaction hashes allowed per transactionReceipts subscription',
+    })
+    expect((await rpc(node.url, 'eth_fillTransaction', [signed])).error).toBeUndefined()
+    const second = await send()
+    await until('the second block', () => client.results(all.result).length === 2)
+    expect(client.results(all.result)[1]).toEqual([await receipt(second)])
+    // The transaction that is named was in the block before.
+    expect(client.results(none.result)).toEqual([])
+    await rpc(node.url, 'evm_mine')
+    const third = await send()
+    await until('the block after an empty one', () => client.results(all.result).length === 3)
+    expect(client.results(all.result)[2]).toEqual([await receipt(third)])
+    client.socket.terminate()
+  })
+
   it('sends pending transactions by hash and whole', async () => {
     const client = await Client.open()
     const [hashes, whole] = [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as codec from '../../ts/rpc/codec/index.ts'
 import { decodeParams, optional, required } from '../../ts/rpc/method.ts'
+import { PLAIN_RULES } from './fake-core.ts'
 
 const refusal = (run: () => unknown): string => {
   try {
@@ -104,8 +105,63 @@ describe('objects', () => {
   })
 })
 
+describe('keys of objects', () => {
+  it('are compared without case, and the last of two counts', () => {
+    expect(codec.transaction({ To: ADDRESS, DATA: '0x01', data: '0x02', unknown: 1 })).toEqual({ to: ADDRESS, data: '0x02' })
+    expect(codec.transaction({ data: '0x02', DATA: '0x01' })).toEqual({ data: '0x01' })
+    expect(codec.blockRef({ BlockNumber: '0x1' })).toBe('0x1')
+    const overrides = { [ADDRESS]: { Balance: '0x1' } }
+    expect(
+      codec.callConfig({ Tracer: 'callTracer', TxIndex: '0x0', StateOverrides: overrides, BlockOverrides: { Number: '0x5' } }),
+    ).toEqual({
+      config: { Tracer: 'callTracer' },
+      txIndex: '0x0',
+      stateOverrides: { [ADDRESS]: { balance: '0x1' } },
+      blockOverrides: { number: '0x5' },
+    })
+  })
+
+  it('are so for the time limit of a trace', () => {
+    const rules = { ...PLAIN_RULES.trace, timeoutMs: 5000 }
+    expect(codec.underRules({ Timeout: '1s' }, rules)).toEqual({ Timeout: '1s' })
+    expect(codec.underRules({ timeout: null }, rules)).toEqual({ timeout: '5000ms' })
+    expect(codec.underRules(undefined, rules)).toEqual({ timeout: '5000ms' })
+  })
+})
+
+describe('filters that are followed', () => {
+  it.each([
+    [{}],
+    [{ fromBlock: 'latest', toBlock: 'latest' }],
+    [{ fromBlock: '0x1' }],
+    [{ fromBlock: 'earliest' }],
+    [{ fromBlock: 'earliest', toBlock: '0x5' }],
+    [{ fromBlock: '0x5', toBlock: '0x5' }],
+    [{ blockHash: HASH }],
+  ])('are those of go-ethereum: %j', (criteria) => {
+    expect(codec.followable(codec.filter(criteria))).toEqual(criteria)
+  })
+
+  it.each([
+    [{ toBlock: '0x64' }],
+    [{ fromBlock: 'finalized' }],
+    [{ fromBlock: 'safe', toBlock: 'latest' }],
+    [{ fromBlock: '0x1', toBlock: 'safe' }],
+    [{ fromBlock: '0x1', toBlock: 'earliest' }],
+    [{ fromBlock: '0x6', toBlock: '0x5' }],
+  ])('are no ranges that have no logs to come: %j', (criteria) => {
+    expect(refusal(() => codec.followable(codec.filter(criteria)))).toBe('invalid block range params')
+  })
+})
+
 describe('parameters', () => {
   const params = [required('address', codec.address), optional('block', codec.blockRef)]
+
+  it('that are lists, booleans or objects may be null', () => {
+    const given = [required('keys', codec.arrayOf(codec.hash, 2), []), required('full', codec.boolean, false)]
+    expect(decodeParams(given, [null, null])).toEqual([[], false])
+    expect(refusal(() => decodeParams(given, [null]))).toBe('missing value for required argument 1')
+  })
 
   it('in the words of go-ethereum, with the name of the parameter', () => {
     expect(decodeParams(params, [ADDRESS])).toEqual([ADDRESS, undefined])

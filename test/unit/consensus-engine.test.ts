@@ -61,6 +61,17 @@ function supervise(runs: readonly FakeRun[], options: { restartMs?: number[]; st
 }
 
 describe('the supervisor', () => {
+  it('tries again where no process can be made', async () => {
+    const log = new KeptLog()
+    // A zero byte is refused by `spawn` itself, before there is a process.
+    const options = { program: 'cometbft', arguments: ['\0'], environment: process.env, log, restartMs: [1] }
+    const supervisor = new Supervisor(options)
+    supervisor.start()
+    await until('the third attempt', () => supervisor.restarts >= 2)
+    expect([supervisor.state, supervisor.reason]).toEqual(['restarting', expect.stringContaining('it cannot be started')])
+    await supervisor.stop()
+  })
+
   it('starts a program again that ends, and says why', async () => {
     const { supervisor, log, engine } = supervise([
       { lines: [engineLine('error', 'cannot dial', { err: 'no route' })], ends: 7 },

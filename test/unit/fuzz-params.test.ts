@@ -2,6 +2,7 @@
 // a crash.
 import { describe, expect, it } from 'vitest'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import type { Param } from '../../ts/rpc/method.ts'
 import type { Subscriber } from '../../ts/rpc/subscription.ts'
 import { METHODS, namespaceOf } from '../../ts/rpc/table.ts'
 import { drain, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
@@ -65,10 +66,13 @@ describe('every method', () => {
         expect([INVALID_PARAMS, LIMIT], `${name}: ${method.params[place]?.name} = ${shown(bad)}: ${shown(error)}`).toContain(error?.code)
         expect(error?.message).not.toBe('')
       }
-      if (method.params[place]?.required) {
-        for (const params of [good.with(place, null), good.slice(0, place)]) {
-          expect((await ask(name, params)).error).toEqual({ code: INVALID_PARAMS, message: `missing value for required argument ${place}` })
-        }
+      const { required, whenNull } = method.params[place] as Param<unknown>
+      if (required) {
+        const missing = { code: INVALID_PARAMS, message: `missing value for required argument ${place}` }
+        expect((await ask(name, good.slice(0, place))).error).toEqual(missing)
+        // Of a list, a boolean and an object, null is the empty one, as in go-ethereum.
+        const [byNull, byEmpty] = [await ask(name, good.with(place, null)), await ask(name, good.with(place, whenNull))]
+        expect(byNull.error).toEqual(whenNull === undefined ? missing : byEmpty.error)
       }
     }
     const many = (await ask(name, [...good, 1])).error

@@ -34,7 +34,7 @@ async function serve(flags: Partial<Record<SettingKey, string>> = {}): Promise<{
   const dispatch = makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined)
   const counting: typeof dispatch = (text, client) => {
     served++
-    if (text === 'later') return sleep(500).then(() => ({ body: EMPTY, headers: {} }))
+    if (typeof text === 'string' && text.startsWith('later')) return sleep(500).then(() => ({ body: EMPTY, headers: {} }))
     return text === 'held' ? new Promise(() => undefined) : dispatch(text, client)
   }
   const server = await startServer(settings, counting, { report: () => undefined })
@@ -289,4 +289,21 @@ describe('the budget of bytes', () => {
     expect(budget.taken).toBe(100)
     expect(await budget.takeWithin(1, 60_000, AbortSignal.abort())).toBe(false)
   })
+})
+
+it('pings do not end a client whose requests wait to be read', async () => {
+  const { wsUrl, served } = await serve({ 'evm.ws_ping_interval': '200ms', 'evm.ws_max_in_flight': '1' })
+  const socket = new WebSocket(wsUrl)
+  let code: number | undefined
+  socket.once('close', (given) => {
+    code = given
+  })
+  await new Promise((resolve) => socket.once('open', resolve))
+  // More than is read ahead: pongs are behind them.
+  const text = `later${' '.repeat(1000)}`
+  for (let i = 0; i < 2000; i++) socket.send(text)
+  await sleep(1500)
+  expect([code, socket.readyState]).toEqual([undefined, WebSocket.OPEN])
+  expect(served()).toBeGreaterThan(1)
+  socket.terminate()
 })

@@ -1,8 +1,10 @@
 // Opening and closing a listener.
 import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { createServer } from '../../ts/server/connections.ts'
 import { listen, stopListener } from '../../ts/server/listener.ts'
 
 const SERVERS = 20
@@ -21,6 +23,23 @@ async function openAndClose(): Promise<WeakRef<http.Server>> {
 }
 
 const held = (servers: readonly WeakRef<http.Server>[]): number => servers.filter((server) => server.deref() !== undefined).length
+
+describe('a listener that stops', () => {
+  it('sends answers to their end that the client takes late', async () => {
+    const bytes = 32 * 1024 * 1024
+    const options = { keepAliveTimeout: 60_000 }
+    const server = createServer(options, (_, response) => response.end(Buffer.alloc(bytes, 'x')))
+    const port = await listen(server, '127.0.0.1', 0, 'evm.http_port')
+    const response = await new Promise<http.IncomingMessage>((resolve) => http.get({ port, host: '127.0.0.1' }, resolve))
+    const stopped = stopListener(server, 20_000)
+    // Longer than idle connections are kept.
+    await sleep(400)
+    let got = 0
+    for await (const chunk of response) got += (chunk as Buffer).length
+    expect(got).toBe(bytes)
+    await stopped
+  })
+})
 
 describe('a closed listener', () => {
   it('is collected, timers included', async () => {

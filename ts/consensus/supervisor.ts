@@ -90,11 +90,18 @@ export class Supervisor {
   private spawn(): void {
     const { program, arguments: args, environment, log } = this.options
     this.lastWords = ''
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+    let child: ChildProcess
+    try {
+      child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+    } catch (e) {
+      this.gone(`it cannot be started: ${(e as Error).message}`, 0)
+      return
+    }
     this.child = child
     const began = performance.now()
     let texts = 0
-    for (const stream of [child.stdout, child.stderr]) {
+    // There are none where the process has no file descriptors left.
+    for (const stream of [child.stdout, child.stderr].filter((one) => one !== undefined && one !== null)) {
       createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
         const parsed = parseLine(line)
         if (parsed.level === 'text' && (parsed.message.trim() === '' || ++texts > TEXT_LINES_MAX)) return

@@ -314,11 +314,13 @@ class NativeCore implements Core {
   private async call(json: CoreJson, caller: CoreCaller): Promise<Uint8Array> {
     const ticket = ++tickets
     let isOver = false
+    const answer = this.node.call(json, caller.address, ticket)
+    // After the call, whose ticket is known then: a client that has left is reported at once.
     caller.onDisconnect(() => {
       if (!isOver) this.node.cancelCall(ticket)
     })
     try {
-      return unwrap(await this.node.call(json, caller.address, ticket))
+      return unwrap(await answer)
     } finally {
       isOver = true
     }

@@ -6,6 +6,7 @@ import type { Core } from '../core/port.ts'
 import { createServer, shareConnections, timeouts } from '../server/connections.ts'
 import { lazyApp } from '../server/lazy.ts'
 import { listen, shownHost, stopListener } from '../server/listener.ts'
+import { cutOffAfter } from '../server/respond.ts'
 import { Answers } from './answers.ts'
 import type { EngineSource } from './engine-queries.ts'
 import { Gate } from './gate.ts'
@@ -67,6 +68,10 @@ export async function startCosmos(settings: Settings, hooks: CosmosHooks): Promi
       })
       const serve = lazyApp(async () => app, report)
       const server = createServer(timeouts(settings), (request, response) => {
+        // Of the app's answers too, which Hono's server writes.
+        response.once('prefinish', () => {
+          if (response.writableLength > 0) cutOffAfter(response, settings['evm.write_timeout'])
+        })
         if (!serveAgain(request, response)) serve(request, response)
       })
       stops.push(() => (server.listening ? stopListener(server, withinMs) : Promise.resolve()))

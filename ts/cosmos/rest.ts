@@ -1,11 +1,11 @@
 // REST: paths of the Cosmos SDK's gateways, answers in JSON.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { CoreError } from '../core/error.ts'
+import { declaredLength } from '../server/body.ts'
 import { isAllowedHost } from '../server/hosts.ts'
 import { type AppEnv, cors, discarding, hosts, INVALID_HOST, middleware } from '../server/middleware.ts'
-import { cutOffAfter } from '../server/respond.ts'
 import { CHALLENGE } from '../server/unauthorized.ts'
 import { type Answer, type Answers, HEIGHT_HEADER, heightOf, type Params } from './answers.ts'
 import { CODES, invalid, notImplemented, QueryFailure, statusOf } from './failure.ts'
@@ -131,13 +131,12 @@ const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 /** Answers a GET that was routed before. */
 function answerAgain(options: RestOptions, { query, params }: Routed, request: IncomingMessage, response: ServerResponse): void {
-  const { answers, gate, meter, report, writeMs } = options
+  const { answers, gate, meter, report } = options
   const end = (code: number, { status, headers, body }: Written): void => {
     countQuery(meter, 'rest', query.name, code)
     const lines: (string | number)[] = ['content-length', Buffer.byteLength(body)]
     for (const name in headers) lines.push(name, headers[name] as string)
     response.writeHead(status, lines as string[]).end(body)
-    if (response.writableLength > 0) cutOffAfter(response, writeMs)
   }
   const done = (answer: Answer): void => end(CODES.ok, written(answer))
   const fail = (e: unknown): void => {
@@ -188,6 +187,18 @@ export function createRest(options: RestOptions): Rest {
     onError: (c) =>
       c.json({ code: CODES.invalidArgument, message: `the body has more than ${options.maxBodyBytes} bytes`, details: [] }, 413),
   })
+  /** Bodies of all requests are within the bound of `evm.max_concurrent_request_bytes`. */
+  const room: MiddlewareHandler<AppEnv> = async (c, next) => {
+    const { httpBytes } = gate.admission
+    const bytes = Math.min(declaredLength(c.env.incoming) ?? options.maxBodyBytes, options.maxBodyBytes)
+    if (!httpBytes.take(bytes)) return c.json({ code: CODES.resourceExhausted, message: 'server busy', details: [] }, 429)
+    try {
+      await next()
+    } finally {
+      httpBytes.release(bytes)
+    }
+    return undefined
+  }
   const checks = [hosts(options.allowedHosts, (c) => toHono(c, FORBIDDEN)), cors(() => options.corsOrigins, options.writeMs)]
   app.use(discarding)
   for (const check of checks) app.use(middleware(check))
@@ -204,6 +215,7 @@ export function createRest(options: RestOptions): Rest {
       app.post(
         query.post,
         limit,
+        room,
         serve(query, async (c) => answers.bounded(await bodyParams(c))),
       )
   }

@@ -113,11 +113,19 @@ export class Inserter {
     const begun = performance.now()
     const failures: string[] = []
     let refusal: Refusal | undefined
+    let silence: unknown
     const others = this.parts.upstreams.reached.map((reached) => reached.upstream).filter((other) => other !== upstream)
     for (const each of [upstream, ...others]) {
       for (const source of this.sources(each, block)) {
         const before = each === upstream ? fetched.tried.find((tried) => tried.source === source) : undefined
-        const gathered = before?.gathered ?? (await this.gather(source, each, block))
+        const gathered =
+          before?.gathered ??
+          (await this.gather(source, each, block).catch((e: unknown) => {
+            if (each === upstream || !(e instanceof Error)) throw e
+            // Another upstream may have what this one does not answer.
+            silence ??= e
+            return e
+          }))
         const answer = gathered instanceof Error ? gathered : await this.attempt(source, each, block, fetched, gathered)
         if (answer instanceof Refusal) {
           refusal = answer
@@ -131,6 +139,7 @@ export class Inserter {
       }
     }
     if (refusal !== undefined) throw refusal
+    if (silence !== undefined) throw silence
     if (failures.length > 0 && this.mayPass(block)) throw new Lacking(`block ${block.number}: ${failures.join('; ')}`)
     await this.asHole(upstream, block, fetched, failures)
   }

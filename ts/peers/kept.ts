@@ -167,7 +167,8 @@ class Connection {
     }
     const onread = { buffer, callback }
     this.socket = net.connect({ host, port: port === '' ? 80 : Number(port), noDelay: true, onread })
-    this.socket.setTimeout(FREE_MS, () => {
+    // Each time: a callback of `setTimeout` is called once, perhaps while a request is under way.
+    this.socket.setTimeout(FREE_MS).on('timeout', () => {
       if (this.exchange === undefined) this.end(new Error('idle'))
     })
     // An answer without a length ends with its connection.

@@ -167,6 +167,8 @@ export async function postForBytes(address: string, body: string, options: PostO
     if (passing !== undefined) throw passing
     return answer
   } catch (e) {
+    // An answer that was read to its end leaves its connection to others.
+    if (!(e instanceof PostError)) outgoing.destroy()
     throw e instanceof Refused || e instanceof PostError ? e : noAnswer(e, timedOut)
   } finally {
     clearTimeout(timer)

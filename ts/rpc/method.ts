@@ -21,10 +21,20 @@ export interface Param<T> {
   readonly codec: Codec<T>
   /** A required one that is absent or null is an error; an optional one is undefined then. */
   readonly required: boolean
+  /**
+   * What null stands for in a required one: the empty value of a list, a boolean or an object, as
+   * go-ethereum (encoding/json) takes it. Absent where null is an error.
+   */
+  readonly whenNull?: unknown
 }
 
 /** A parameter that must be there. */
-export const required = <T>(name: string, codec: Codec<T>): Param<T> & { readonly required: true } => ({ name, codec, required: true })
+export const required = <T>(name: string, codec: Codec<T>, whenNull?: unknown): Param<T> & { readonly required: true } => ({
+  name,
+  codec,
+  required: true,
+  ...(whenNull === undefined ? {} : { whenNull }),
+})
 
 /** A parameter that may be absent or null. */
 export const optional = <T>(name: string, codec: Codec<T>): Param<T | undefined> & { readonly required: false } => ({
@@ -126,9 +136,9 @@ export function decodeParams(params: readonly Param<unknown>[], values: unknown)
   const decoded = given.map((value, i) => {
     const param = params[i]
     if (param === undefined) throw invalidParams(`too many arguments, want at most ${params.length}`)
-    if (value === null) return absent(param, i)
+    if (value === null && param.whenNull === undefined) return absent(param, i)
     try {
-      return param.codec(value)
+      return param.codec(value ?? param.whenNull)
     } catch (e) {
       throw e instanceof BadValue ? invalidParams(`invalid argument ${i}: ${e.within(param.name).message}`) : e
     }

@@ -26,6 +26,16 @@ const MS_PER_SECOND = 1000
 /** The value of the header `Keep-Alive` where idle connections are closed after `idleMs` ms. */
 export const keepAliveValue = (idleMs: number): string => `timeout=${Math.max(1, Math.floor((idleMs * ANNOUNCED_SHARE) / MS_PER_SECOND))}`
 
+/** Responses under way of each server. */
+const underWay = new WeakMap<http.Server, Set<http.ServerResponse>>()
+
+/**
+ * Whether a response was given to the network that has not taken all of it: its connection is no
+ * idle one, though node:http counts it as such.
+ */
+export const isSending = (server: http.Server): boolean =>
+  [...(underWay.get(server) ?? [])].some((response) => response.writableEnded && !response.writableFinished && !response.destroyed)
+
 /**
  * A server whose responses announce less than its `keepAliveTimeout`; node:http's own header names
  * the exact time.
@@ -33,7 +43,11 @@ export const keepAliveValue = (idleMs: number): string => `timeout=${Math.max(1,
 export function createServer(options: http.ServerOptions & { keepAliveTimeout: number }, listener: http.RequestListener): http.Server {
   const value = keepAliveValue(options.keepAliveTimeout)
   const server = http.createServer(options, listener)
+  const responses = new Set<http.ServerResponse>()
+  underWay.set(server, responses)
   return server.prependListener('request', (_, response: http.ServerResponse) => {
+    responses.add(response)
+    response.once('close', () => responses.delete(response))
     if (response.shouldKeepAlive) response.setHeader('keep-alive', value)
   })
 }

@@ -299,8 +299,17 @@ class FastConnection {
   private timeOut(): void {
     // The socket's clock restarts whenever the system has taken some of the waiting bytes.
     if (this.answering && !this.sending) return
-    if (!this.used) this.socket.write(SILENT, 'latin1')
-    this.socket.destroy()
+    const { socket } = this
+    if (this.sending || !this.used) {
+      if (!this.used) socket.write(SILENT, 'latin1')
+      socket.destroy()
+      return
+    }
+    // After a stall of this loop a request may have come that is read behind the timers.
+    const { bytesRead } = socket
+    setImmediate(() => {
+      if (socket.bytesRead === bytesRead) socket.destroy()
+    })
   }
 
   /** Makes this a connection of node:http. */

@@ -206,8 +206,8 @@ export class Inbox {
     this.bytesHeld -= bytes
     this.bytesInFlight += bytes
     const received = typeof body === 'string' ? body : await receivedOf(body, this.rules.requestLimits)
-    if (received !== undefined) await this.calls.serve(received)
-    else if (!this.isClosed) this.calls.tooWide()
+    // The client may have disconnected while its message was scanned.
+    if (!this.isClosed) await (received === undefined ? this.calls.tooWide() : this.calls.serve(received))
     this.inFlight--
     this.bytesInFlight -= bytes
     this.rules.budget.release(bytes)

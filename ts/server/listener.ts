@@ -1,6 +1,7 @@
 // Opening and closing one listener.
 import type http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
+import { isSending } from './connections.ts'
 import type { FastPath } from './fast-path.ts'
 
 /** How often a listener that stops looks for connections that have become idle, in milliseconds. */
@@ -63,7 +64,7 @@ export const stopListener = (server: http.Server, withinMs: number, fastPath?: F
   new Promise((resolve) => {
     const closeIdle = (): void => {
       fastPath?.closeIdle()
-      server.closeIdleConnections()
+      if (!isSending(server)) server.closeIdleConnections()
     }
     const closeAll = (): void => {
       fastPath?.closeAll()

@@ -94,7 +94,9 @@ function sendDispatched(options: RpcOptions, request: IncomingMessage, response:
   const { compression, writeMs, stallMs } = options
   options.dispatched.delete(request.socket)
   request.resume()
-  response.once('close', end)
+  // The client may have disconnected while the app was loaded.
+  if (response.closed) end()
+  else response.once('close', end)
   sendReply(response, reply, { accept: acceptedBy(request), compression, writeMs, stallMs })?.catch((e: unknown) => {
     if (!isGone(response, e)) options.report(e)
     response.destroy()

@@ -48,6 +48,7 @@ export class Subscriptions {
   private readonly fail: (e: unknown) => void
   private readonly report: (e: unknown) => void
   private readonly outbox: Outbox
+  private isClosed = false
 
   /**
    * `send` resolves when a notification has left; `fail` is called with a feed that broke, and ends
@@ -85,7 +86,8 @@ export class Subscriptions {
         if (feeds >= FEEDS_MAX) throw tooManySubscriptions(FEEDS_MAX)
         const [id, running] = this.register(true, feed.cancel)
         waiting.push(() => {
-          this.run(namespace, id, running, feed).catch(this.fail)
+          if (running.ended) feed.cancel()
+          else this.run(namespace, id, running, feed).catch(this.fail)
         })
         return id
       },
@@ -100,14 +102,16 @@ export class Subscriptions {
 
   /** Ends all subscriptions: the client has disconnected. */
   close(): void {
+    this.isClosed = true
     for (const id of [...this.running.keys()]) this.end(id, true)
   }
 
   private register(isFeed: boolean, stop: () => void): [string, Running] {
     if (this.running.size >= SUBSCRIPTIONS_MAX) throw tooManySubscriptions(SUBSCRIPTIONS_MAX)
     const id = `0x${randomBytes(ID_BYTES).toString('hex')}`
-    const running: Running = { ended: false, isFeed, stop }
-    this.running.set(id, running)
+    // A request may be served while its connection closes.
+    const running: Running = { ended: this.isClosed, isFeed, stop }
+    if (!this.isClosed) this.running.set(id, running)
     return [id, running]
   }
 

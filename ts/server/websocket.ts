@@ -1,5 +1,6 @@
 // JSON-RPC over WebSocket: the same methods as over HTTP, one message a request.
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Body, bytesOf, isEmpty } from '../core/body.ts'
@@ -210,17 +211,22 @@ class Connection {
   }
 }
 
-/** Ends connections whose client does not answer a ping until the next one. */
+/**
+ * Ends connections from whose client nothing comes between a ping and the next one. Behind requests
+ * that wait to be read a pong does not arrive, so anything that was read counts.
+ */
 function watch(server: WebSocketServer, pingMs: number): NodeJS.Timeout | undefined {
   if (pingMs === 0) return undefined
-  const silent = new WeakSet<WebSocket>()
-  server.on('connection', (socket) => socket.on('pong', () => silent.delete(socket)))
+  /** Bytes that were read of a connection when it was pinged. */
+  const pinged = new WeakMap<WebSocket, number>()
+  const streams = new WeakMap<WebSocket, Socket>()
+  server.on('connection', (socket, request) => streams.set(socket, request.socket))
   const timer = setInterval(() => {
     for (const socket of server.clients) {
-      if (silent.has(socket)) {
-        socket.terminate()
-      } else {
-        silent.add(socket)
+      const { bytesRead } = streams.get(socket) as Socket
+      if (pinged.get(socket) === bytesRead && !socket.isPaused) socket.terminate()
+      else {
+        pinged.set(socket, bytesRead)
         socket.ping()
       }
     }

@@ -62,7 +62,7 @@ export const OPERATIONS = {
     kind: offAt(0, duration(0, HOUR)),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'Time between two pings to a WebSocket client; a client that has not answered by the next ping is disconnected. off sends no pings.',
+    doc: 'Time between two pings to a WebSocket client; a client from which nothing has come by the next ping is disconnected. off sends no pings.',
   }),
   'evm.slow_request_threshold': setting({
     kind: offAt(0, duration(0, HOUR)),

@@ -1,6 +1,6 @@
 // Blocks: by tag, number or hash (EIP-1898).
 import type { BlockNumber, BlockRef } from '../../core/port.ts'
-import { BadValue, boolean, type Codec, kindOf, object, part } from './codec.ts'
+import { BadValue, boolean, type Codec, folding, kindOf, object, part } from './codec.ts'
 import { hash, uint64 } from './hex.ts'
 
 const TAGS = new Set(['latest', 'earliest', 'pending', 'safe', 'finalized'])
@@ -17,11 +17,13 @@ export const blockNumber: Codec<BlockNumber> = (value) => {
   return number
 }
 
+const ofBlock = folding(['blockNumber', 'blockHash', 'requireCanonical'])
+
 /** A tag, a height, a hash, or an object that names one of them. */
 export const blockRef: Codec<BlockRef> = (value) => {
   if (typeof value === 'string') return value.length === 66 ? { blockHash: hash(value) } : blockNumber(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadValue(`cannot use ${kindOf(value)} as a block`)
-  const { blockNumber: byNumber, blockHash: byHash, requireCanonical } = object(value)
+  const { blockNumber: byNumber, blockHash: byHash, requireCanonical } = ofBlock(object(value))
   const canonical =
     requireCanonical === undefined || requireCanonical === null ? false : part('requireCanonical', boolean, requireCanonical)
   const absent = (v: unknown): boolean => v === undefined || v === null

@@ -68,13 +68,29 @@ export function arrayOf<T>(codec: Codec<T>, max: number): Codec<T[]> {
 }
 
 /**
+ * What gives objects their keys in the spelling of `names`: keys are compared without case, and of
+ * two that are equal then the last one counts, as in go-ethereum (encoding/json). Other keys stay.
+ */
+export function folding(names: readonly string[]): (from: Record<string, unknown>) => Record<string, unknown> {
+  const exact = new Set(names)
+  const byFolded = new Map(names.map((name) => [name.toLowerCase(), name]))
+  return (from) => {
+    let isExact = true
+    for (const key in from) if (!exact.has(key) && byFolded.has(key.toLowerCase())) isExact = false
+    if (isExact) return from
+    return Object.fromEntries(Object.entries(from).map(([key, value]) => [byFolded.get(key.toLowerCase()) ?? key, value]))
+  }
+}
+
+/**
  * An object with these fields, each optional; null counts as absent, and an unknown field is
  * ignored, as in go-ethereum.
  */
 export function fields(shape: Readonly<Record<string, Codec<unknown>>>): Codec<Record<string, unknown>> {
   const entries = Object.entries(shape)
+  const folded = folding(Object.keys(shape))
   return (value) => {
-    const from = object(value)
+    const from = folded(object(value))
     const into: Record<string, unknown> = {}
     for (const [name, codec] of entries) {
       const entry = from[name]

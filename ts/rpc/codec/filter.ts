@@ -1,7 +1,7 @@
 // The filter of eth_getLogs.
 
 import { blockNumber } from './block.ts'
-import { arrayOf, BadValue, type Codec, fields, kindOf, part } from './codec.ts'
+import { BadValue, type Codec, fields, kindOf, part } from './codec.ts'
 import { address, hash } from './hex.ts'
 
 /** Topic positions: the EVM has LOG4. */
@@ -24,7 +24,11 @@ const topics: Codec<unknown> = (value) => {
   return value.map((entry, i) => (entry === null ? null : part(`[${i}]`, alternatives(hash), entry)))
 }
 
-const addresses: Codec<unknown> = (value) => (Array.isArray(value) ? arrayOf(address, ALTERNATIVES_MAX)(value) : address(value))
+const addresses: Codec<unknown> = (value) => {
+  if (!Array.isArray(value)) return address(value)
+  if (value.length > ALTERNATIVES_MAX) throw new BadValue('exceed max addresses or topics per search position')
+  return value.map((entry, i) => part(`[${i}]`, address, entry))
+}
 const shape = fields({ blockHash: hash, fromBlock: blockNumber, toBlock: blockNumber, address: addresses, topics })
 
 /** Whether a block is given by its height. */
@@ -35,9 +39,12 @@ const isNumber = (block: unknown): block is string => typeof block === 'string' 
  * go-ethereum, a filter that can never match is refused.
  */
 export function followable(criteria: Record<string, unknown>): Record<string, unknown> {
-  const { fromBlock, toBlock } = criteria
+  const { fromBlock = 'latest', toBlock = 'latest' } = criteria
   if (fromBlock === 'pending' || toBlock === 'pending') throw new BadValue('pending logs are not supported')
-  if (isNumber(fromBlock) && isNumber(toBlock) && BigInt(fromBlock) > BigInt(toBlock)) throw new BadValue('invalid block range params')
+  const from = fromBlock === 'earliest' ? '0x0' : fromBlock
+  const isOpen = toBlock === 'latest' && (from === 'latest' || isNumber(from))
+  const isRange = isNumber(from) && isNumber(toBlock) && BigInt(from) <= BigInt(toBlock)
+  if (!isOpen && !isRange) throw new BadValue('invalid block range params')
   return criteria
 }
 

@@ -1,7 +1,7 @@
 // The codecs of parameters.
 export { blockNumber, blockRef } from './block.ts'
 export { allWithinLimits, blockOverrides, type OverrideLimits, stateOverrides, transaction, withinLimits } from './call.ts'
-export { anything, arrayOf, BadValue, boolean, type Codec, kindOf, mapOf, object, word } from './codec.ts'
+export { anything, arrayOf, BadValue, boolean, type Codec, fields, kindOf, mapOf, object, word } from './codec.ts'
 export {
   blockInterval,
   type MineOptions,

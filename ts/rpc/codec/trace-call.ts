@@ -3,7 +3,7 @@
 import type { BlockRef, CallBundle, Hex, JsonObject } from '../../core/port.ts'
 import { blockRef } from './block.ts'
 import { blockOverrides as blockFields, stateOverrides, transaction } from './call.ts'
-import { arrayOf, BadValue, type Codec, kindOf, mapOf, object, part } from './codec.ts'
+import { arrayOf, BadValue, type Codec, folding, kindOf, mapOf, object, part } from './codec.ts'
 import { hash, uint64 } from './hex.ts'
 import { traceConfig } from './trace.ts'
 
@@ -26,11 +26,13 @@ function pick<T>(from: Record<string, unknown>, names: readonly string[], codec:
   return name === undefined ? undefined : part(name, codec, from[name])
 }
 
+const ofCall = folding(['txIndex', 'stateOverrides', 'blockOverrides'])
+
 /**
  * The third parameter of debug_traceCall: the tracer's configuration with overrides and an index.
  */
 export const callConfig: Codec<CallConfig> = (value) => {
-  const all = object(value)
+  const all = ofCall(object(value))
   const { txIndex: _index, stateOverrides: _state, blockOverrides: _block, ...config } = all
   return {
     config: traceConfig(config),

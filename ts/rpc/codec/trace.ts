@@ -96,8 +96,10 @@ export function underRules(
   }
   let named = false
   let mux = false
+  let timed = false
   // Every trace comes through here: no arrays where one loop does.
   for (const name in config) {
+    if (name.length === 'timeout'.length && name.toLowerCase() === 'timeout') timed ||= config[name] != null
     if (name.length !== 'tracer'.length || name.toLowerCase() !== 'tracer') continue
     const tracer = config[name]
     named = true
@@ -108,5 +110,5 @@ export function underRules(
   if (mux) {
     for (const [name, inner] of Object.entries(config ?? {})) if (name.toLowerCase() === 'tracerconfig') checkMux(inner, rules, 0)
   }
-  return { ...config, timeout: config?.timeout ?? `${rules.timeoutMs}ms` }
+  return timed ? { ...config } : { ...config, timeout: `${rules.timeoutMs}ms` }
 }

@@ -15,6 +15,13 @@ export type { FollowLimits } from './limits.ts'
 /** What is counted, as messages name it. */
 const NAMES = { heads: 'new heads', logs: 'logs' } as const
 
+/** The limit that an interest counts for; undefined where it counts for none. */
+function countedAs({ kind }: Interest): keyof typeof NAMES | undefined {
+  if (kind === 'heads' || kind === 'logs') return kind
+  // As much of a block is read and sent as for logs.
+  return kind === 'receipts' ? 'logs' : undefined
+}
+
 /** The filters and subscriptions of a node, with their limits. */
 export class SubscriptionHub {
   readonly follower: Follower
@@ -38,8 +45,7 @@ export class SubscriptionHub {
    * or as the client may have.
    */
   source(interest: Interest, client?: string): Source {
-    const { kind } = interest
-    const counted = kind === 'heads' || kind === 'logs' ? kind : undefined
+    const counted = countedAs(interest)
     if (counted !== undefined && this.open[counted] >= this.limits[counted]) {
       throw limitExceeded(`too many subscriptions to ${NAMES[counted]}: at most ${this.limits[counted]}`)
     }

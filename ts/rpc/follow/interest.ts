@@ -1,7 +1,7 @@
 // The subjects of filters and subscriptions, and the JSON bytes of their events.
 
 import type { Core, Hex, JsonObject } from '../../core/port.ts'
-import { readBytes } from '../../core/results.ts'
+import { readAs, readBytes } from '../../core/results.ts'
 import type { ChainEvent } from './events.ts'
 
 /** The interest of a listener. */
@@ -10,6 +10,8 @@ export type Interest =
   | { readonly kind: 'blocks' }
   | { readonly kind: 'logs'; readonly filter: JsonObject }
   | { readonly kind: 'transactions'; readonly full: boolean }
+  /** Receipts of these transactions, in lower case; of all where there are none. */
+  | { readonly kind: 'receipts'; readonly hashes: readonly string[] }
 
 const encoder = new TextEncoder()
 
@@ -30,6 +32,14 @@ function lines(bytes: Uint8Array): Uint8Array[] {
   return found
 }
 
+/** The receipts of a block as one notification; none where no transaction of it is meant. */
+async function receiptsOf(core: Core, block: Hex, hashes: readonly string[]): Promise<readonly Uint8Array[]> {
+  if (hashes.length === 0) return [await readBytes(core, 'getBlockReceipts', { block: { blockHash: block } })]
+  const all = await readAs<readonly { transactionHash: string }[] | null>(core, 'getBlockReceipts', { block: { blockHash: block } })
+  const found = (all ?? []).filter(({ transactionHash }) => hashes.includes(transactionHash))
+  return found.length === 0 ? [] : [encoder.encode(JSON.stringify(found))]
+}
+
 /** The notifications of an event for an interest, each the JSON bytes of one result. */
 export async function notificationsOf(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
   if (event[0] === 'transaction') {
@@ -41,6 +51,7 @@ export async function notificationsOf(core: Core, interest: Interest, event: Cha
     return lines(await readBytes(core, 'blockLogs', { hash, filter: interest.filter, removed: kind === 'removed' }))
   }
   if (kind === 'removed') return []
+  if (interest.kind === 'receipts') return event[3] === 0 ? [] : await receiptsOf(core, hash, interest.hashes)
   if (interest.kind === 'heads') return [await readBytes(core, 'headNotice', { hash })]
   return interest.kind === 'blocks' ? [quoted(hash)] : []
 }

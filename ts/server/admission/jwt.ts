@@ -67,7 +67,11 @@ export function jwtCheck(secret: Uint8Array, now: () => number): (token: string)
       webcrypto.subtle.importKey('raw', new Uint8Array(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']),
     ])
   const verify = async (token: string): Promise<string | undefined> => {
-    loaded ??= load()
+    loaded ??= load().catch((e: unknown) => {
+      // The next request tries again: the process may have had no file descriptor left.
+      loaded = undefined
+      throw e
+    })
     const [jose, key] = await loaded
     const ms = now()
     const rules = { algorithms: [ALGORITHM], requiredClaims: ['iat'], currentDate: new Date(ms) }

@@ -10,7 +10,7 @@ export const traceCall = method({
   doc: 'Traces a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
   result: 'trace of the [tracer](tracing.md#which-tracer-answers-which-question)',
   cost: 'heavy',
-  params: [required('transaction', transaction), required('block', blockRef), optional('config', callConfig)],
+  params: [required('transaction', transaction, {}), required('block', blockRef), optional('config', callConfig)],
   handle: ({ core, trace, overrides, warn }, transaction, block, given) => {
     const { txIndex, stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
     return core.stream('traceCall', {

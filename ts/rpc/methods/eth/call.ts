@@ -8,7 +8,7 @@ export const call = method({
   result: 'data',
   cost: 'heavy',
   params: [
-    required('transaction', transaction),
+    required('transaction', transaction, {}),
     optional('block', blockRef),
     optional('stateOverrides', stateOverrides),
     optional('blockOverrides', blockOverrides),

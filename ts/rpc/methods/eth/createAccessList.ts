@@ -8,7 +8,7 @@ export const createAccessList = method({
   doc: 'The access list of a call (EIP-2930), and the gas that the call uses with it.',
   result: '`{accessList, gasUsed, error}`',
   cost: 'heavy',
-  params: [required('transaction', transaction), optional('block', blockRef), optional('stateOverrides', stateOverrides)],
+  params: [required('transaction', transaction, {}), optional('block', blockRef), optional('stateOverrides', stateOverrides)],
   handle: ({ core, overrides }, transaction, block, stateOverrides) =>
     core.request('createAccessList', { transaction, block, stateOverrides: withinLimits(stateOverrides, overrides) }),
 })

@@ -2,8 +2,8 @@
 import { arrayOf, BadValue, blockNumber, type Codec, hexOrDecimal, kindOf } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
-/** Percentiles in one request; go-ethereum's limit. */
-const PERCENTILES_MAX = 100
+/** Percentiles that are read of one request; go-ethereum's limit of 100 is the core's. */
+const PERCENTILES_MAX = 10_000
 
 const percentile: Codec<number> = (value) => {
   if (typeof value !== 'number') throw new BadValue(`cannot use ${kindOf(value)} as a number`)
@@ -16,7 +16,7 @@ export const feeHistory = method({
   doc: 'Base fees, used gas and tips of past blocks.',
   result: '`{oldestBlock, reward, baseFeePerGas, gasUsedRatio, baseFeePerBlobGas, blobGasUsedRatio}`',
   cost: 'heavy',
-  params: [required('blockCount', hexOrDecimal), required('newestBlock', blockNumber), required('rewardPercentiles', percentiles)],
+  params: [required('blockCount', hexOrDecimal), required('newestBlock', blockNumber), required('rewardPercentiles', percentiles, [])],
   handle: ({ core }, blockCount, newestBlock, rewardPercentiles) =>
     core.request('feeHistory', { blockCount, newestBlock, rewardPercentiles }),
 })

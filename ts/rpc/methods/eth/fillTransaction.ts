@@ -8,6 +8,6 @@ export const fillTransaction = method({
   doc: 'Fills in the nonce, gas and fees that a transaction leaves open: `{raw, tx}`, not signed.',
   result: '`{raw, tx}`',
   cost: 'heavy',
-  params: [required('transaction', transaction)],
+  params: [required('transaction', transaction, {})],
   handle: ({ core }, transaction) => core.request('fillTransaction', { transaction }),
 })

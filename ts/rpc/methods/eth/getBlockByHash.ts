@@ -7,6 +7,6 @@ export const getBlockByHash = method({
   doc: 'The block with a hash, or null.',
   result: 'block, or `null`',
   cost: 'read',
-  params: [required('hash', hash), required('fullTransactions', boolean)],
+  params: [required('hash', hash), required('fullTransactions', boolean, false)],
   handle: ({ core }, hash, full) => core.request('getBlockByHash', { hash, full }),
 })

@@ -7,6 +7,6 @@ export const getBlockByNumber = method({
   doc: 'The block at a tag or height, or null.',
   result: 'block, or `null`',
   cost: 'read',
-  params: [required('block', blockNumber), required('fullTransactions', boolean)],
+  params: [required('block', blockNumber), required('fullTransactions', boolean, false)],
   handle: ({ core }, block, full) => core.request('getBlockByNumber', { block, full }),
 })

@@ -7,6 +7,6 @@ export const getLogs = method({
   doc: 'Logs of a block or of a range of blocks, by address and topics.',
   result: 'log[]',
   cost: 'heavy',
-  params: [required('filter', filter)],
+  params: [required('filter', filter, {})],
   handle: ({ core }, filter) => core.request('getLogs', { filter }),
 })

@@ -24,6 +24,6 @@ export const getProof = method({
   doc: 'An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186). Works at every height whose state is kept.',
   result: '`{address, accountProof, balance, codeHash, nonce, storageHash, storageProof}`',
   cost: 'heavy',
-  params: [required('address', address), required('storageKeys', arrayOf(slot, SLOTS_MAX)), optional('block', blockRef)],
+  params: [required('address', address), required('storageKeys', arrayOf(slot, SLOTS_MAX), []), optional('block', blockRef)],
   handle: ({ core }, address, slots, block = 'latest') => core.request('getProof', { address, slots, block }),
 })

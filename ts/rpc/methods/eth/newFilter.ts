@@ -8,6 +8,6 @@ export const newFilter = method({
   result: 'text: the id of the filter or subscription',
   cost: 'read',
   keeps: true,
-  params: [required('filter', (value) => followable(filter(value)))],
+  params: [required('filter', (value) => followable(filter(value)), {})],
   handle: async ({ follow, client }, filter) => json(await follow.filters.open({ kind: 'logs', filter }, client)),
 })

@@ -8,6 +8,6 @@ export const sendTransaction = method({
   doc: 'Fills in, signs and sends a transaction from an account of eth_accounts, by default the first one; returns its hash.',
   result: 'hash',
   cost: 'write',
-  params: [required('transaction', transaction)],
+  params: [required('transaction', transaction, {})],
   handle: ({ core }, transaction) => core.request('sendTransaction', { transaction }),
 })

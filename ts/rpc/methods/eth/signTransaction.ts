@@ -8,6 +8,6 @@ export const signTransaction = method({
   doc: 'Fills in and signs a transaction from an account of eth_accounts: `{raw, tx}`.',
   result: '`{raw, tx}`',
   cost: 'heavy',
-  params: [required('transaction', transaction)],
+  params: [required('transaction', transaction, {})],
   handle: ({ core }, transaction) => core.request('signTransaction', { transaction }),
 })

@@ -8,7 +8,7 @@ export const simulateV1 = method({
   doc: 'Simulates blocks of calls on top of a block, each on the state that the ones before left; returns their headers, results and logs. Nothing is stored.',
   result: 'block[], each with `calls`',
   cost: 'heavy',
-  params: [required('options', simulation), optional('block', blockRef)],
+  params: [required('options', simulation, {}), optional('block', blockRef)],
   handle: ({ core, overrides }, options, block) => {
     allWithinLimits(
       (options.blockStateCalls ?? []).map((calls) => calls.stateOverrides),
