@@ -100,6 +100,28 @@ fn too_many_blocks_name_the_range_that_fits() {
 }
 
 #[test]
+fn ranges_of_logs_around_the_head_are_as_upstream() {
+    let Some((_home, node)) = execution_apis() else { return };
+    let head = number(&ask(&node, "blockNumber", Value::Null).expect("answers"));
+    let answer = |from: &str, to: &str| {
+        let filter = json!({ "fromBlock": from, "toBlock": to });
+        match ask(&node, "getLogs", json!({ "filter": filter })) {
+            Ok(logs) => logs.to_string(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let at = |height: u64| format!("{height:#x}");
+    assert_eq!(answer(&at(head + 1), "latest"), "invalid block range params");
+    assert_eq!(answer(&at(head + 2), &at(head + 1)), "invalid block range params");
+    assert_eq!(answer(&at(head + 1), &at(head + 2)), "block range extends beyond current head block");
+    assert_eq!(answer(&at(head), &at(head + 1)), "block range extends beyond current head block");
+    assert_eq!(answer("latest", &at(head)), "[]");
+    assert_eq!(answer("latest", &at(head + 1)), "[]");
+    assert_eq!(answer(&at(head), "0x0"), "[]");
+    assert_eq!(answer("latest", "latest"), answer(&at(head), &at(head)));
+}
+
+#[test]
 fn struct_logs_over_their_cap_are_an_error_and_never_cut() {
     let Some((_home, open)) = execution_apis() else { return };
     let code = "0x60ff5b600190038060025700";

@@ -14,6 +14,9 @@ use hearth_ledger::posting_index::IndexQuery;
 use hearth_primitives::Height;
 use hearth_tracers::Cancel;
 
+/// go-ethereum's text where a range ends before it begins.
+const INVALID_RANGE: &str = "invalid block range params";
+
 pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
     let rpc = &home.config().rpc;
     let mut search = LogSearch {
@@ -54,7 +57,10 @@ pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
     Ok(search.writer.into_bytes())
 }
 
-/// The heights to search, both inclusive; `None` for none.
+/// The heights to search, both inclusive; `None` for none. Which ranges are empty and which are
+/// refused is as in go-ethereum (eth/filters/filter.go): there `latest` is above every number until
+/// the head is known, so from `latest` to a number is empty, and from beyond the head to `latest`
+/// is an error.
 fn range(home: &Home, filter: &LogFilter) -> Result<Option<(Height, Height)>, NodeError> {
     let (from, to) = (filter.from_block.unwrap_or_default(), filter.to_block.unwrap_or_default());
     if from == BlockNumberOrTag::Pending || to == BlockNumberOrTag::Pending {
@@ -64,11 +70,20 @@ fn range(home: &Home, filter: &LogFilter) -> Result<Option<(Height, Height)>, No
         && to > 0
         && from > to
     {
-        return Err(NodeError::invalid_params("invalid block range params"));
+        return Err(NodeError::invalid_params(INVALID_RANGE));
     }
     let head = home.head()?.block.header.number;
-    let (first, last) = (home.height(from)?, home.height(to)?);
-    if first > last {
+    // One head for both ends: it may move meanwhile.
+    let height = |number: BlockNumberOrTag| match number {
+        BlockNumberOrTag::Latest => Ok(head),
+        other => home.height(other),
+    };
+    let (first, last) = (height(from)?, height(to)?);
+    if to == BlockNumberOrTag::Latest {
+        if first > last {
+            return Err(NodeError::invalid_params(INVALID_RANGE));
+        }
+    } else if from == BlockNumberOrTag::Latest || first > last {
         return Ok(None);
     }
     if last > head {
