@@ -19,7 +19,7 @@ use revm::{
     Inspector,
     context_interface::{
         JournalTr as _,
-        result::{EVMError, ExecutionResult, HaltReason},
+        result::{EVMError, ExecutionResult, HaltReason, OutOfGasError},
     },
     inspector::NoOpInspector,
     interpreter::{
@@ -103,7 +103,7 @@ pub struct CallOutcome {
     pub output: Bytes,
     /// Logs; none unless it succeeded.
     pub logs: Vec<Log>,
-    /// It failed for want of gas.
+    /// It failed for want of gas, and may succeed with more.
     pub out_of_gas: bool,
 }
 
@@ -236,7 +236,7 @@ impl<'a> Simulation<'a> {
             ExecutionResult::Revert { output, .. } => (CallStatus::Revert, output, Vec::new(), false),
             ExecutionResult::Halt { reason, .. } => {
                 let details = self.halt_details(message, &reason)?;
-                let out_of_gas = matches!(reason, HaltReason::OutOfGas(_));
+                let out_of_gas = wants_gas(&reason, details);
                 (CallStatus::Halt(halt_text(&reason, details)), Bytes::new(), Vec::new(), out_of_gas)
             }
         };
@@ -271,6 +271,13 @@ impl<'a> Simulation<'a> {
         let _ = Machine { evm: &mut evm, inspector: &mut last, watch: RunLimits::default() }.inspect();
         Ok(last.details)
     }
+}
+
+/// Whether go-ethereum's error is, or wraps, `ErrOutOfGas` (core/vm/interpreter.go: Run): offsets
+/// beyond 64 bits and code that cannot be paid for have errors of their own.
+fn wants_gas(reason: &HaltReason, details: Option<HaltDetails>) -> bool {
+    matches!(reason, HaltReason::OutOfGas(error) if *error != OutOfGasError::InvalidOperand)
+        && !details.is_some_and(|details| details.returned)
 }
 
 /// Remembers the last instruction of the outermost frame.

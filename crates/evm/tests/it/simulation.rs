@@ -207,6 +207,13 @@ fn estimates() {
     assert_eq!(error.to_string(), "gas required exceeds allowance (16777216)");
     let error = Bench::new("0x5f5ffd").estimate(TO).expect_err("reverts");
     assert_eq!((error.to_string().as_str(), error.code()), ("execution reverted", 3));
+    // No gas for the code that a creation returns, and an offset beyond 64 bits, have texts of
+    // their own.
+    let error = bench.estimate(r#"{"input":"0x60205ff3","gas":"0xd6d8"}"#).expect_err("no gas for the code");
+    assert_eq!(error.to_string(), "contract creation code storage out of gas");
+    let overflow = format!("0x5f7f{}52", "ff".repeat(32));
+    let error = Bench::new(&overflow).estimate(TO).expect_err("beyond 64 bits");
+    assert_eq!(error.to_string(), "gas uint64 overflow");
     // SSTORE of a new slot: the estimate succeeds when it is used as the limit, and is close.
     let bench = Bench::new("0x600160095500");
     let gas = bench.estimate(TO).expect("runs");
