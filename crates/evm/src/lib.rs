@@ -50,7 +50,6 @@ pub use env::BlockEnvironment;
 pub use error::{BlockError, Field, SpecError};
 pub use executor::{BlockExecutor, execute_block};
 pub use genesis::{Genesis, GenesisAccount, alloc_changes};
-pub use halt_text::{HaltDetails, halt_text};
 pub use header::{
     Ancestors, ELASTICITY, INITIAL_BASE_FEE, MAX_BLOCK_SIZE, MAX_EXTRA_DATA, MAX_GAS_LIMIT, MIN_GAS_LIMIT,
     next_base_fee, next_difficulty, next_excess_blob_gas, validate_body, validate_header, validate_merge,
@@ -68,9 +67,9 @@ pub use rewards::{block_reward, block_rewards};
 pub use senders::{recover_pooled, recover_sender, recover_senders};
 pub use simulate::{
     BlockCalls, BlockOverrides, CallError, CallFailure, CallLimits, CallOutcome, CallRequest, CallSession,
-    CallSite, CallStatus, CreatedAccessList, Message, MessageOutcome, SimulateError, SimulateRequest,
-    SimulatedBlock, SimulatedCall, SimulatedLog, StateOverrides, call, create_access_list, estimate_gas,
-    revert_reason, simulate_blocks,
+    CallSite, CallStatus, CreatedAccessList, FailureObserver, Message, MessageOutcome, NamedFailure,
+    SimulateError, SimulateRequest, SimulatedBlock, SimulatedCall, SimulatedLog, StateOverrides, call,
+    create_access_list, estimate_gas, revert_reason, simulate_blocks, unnamed,
 };
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork, named_precompiles};
 pub use staking::{STAKING_ADDRESS, VALIDATOR_REQUEST, VALIDATOR_UPDATE_BYTES, WITHDRAWALS_MAX};

@@ -12,6 +12,7 @@ use hearth_cosmos::{
 use hearth_evm::{CallError, CallLimits, CallOutcome, CallRequest, CallSite, call, estimate_gas};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Account, Height, NativeOutcome, StateError, StateReader as _};
+use hearth_tracers::observe_failure;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, num::NonZeroU64, sync::Arc, time::Duration};
 
@@ -182,6 +183,7 @@ impl CosmosView<'_> {
             header,
             state: &self.state,
             hashes: chain.reader().hashes(),
+            observe: observe_failure,
         };
         let cancel = Some(self.home.stopping());
         run(site, &CallLimits { gas_cap: READ_GAS, timeout: Some(READ_TIME), cancel })

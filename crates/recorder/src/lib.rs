@@ -26,6 +26,7 @@ mod hooks;
 pub mod json;
 pub mod limits;
 pub mod memory;
+mod named_run;
 pub mod opcode;
 pub mod precompile;
 mod precompile_bls;
@@ -49,6 +50,7 @@ pub use json::{HELD_BACK_BYTES, JsonWriter};
 pub use limits::{
     Cancel, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits,
 };
+pub use named_run::observe_failure;
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
 pub use replay::BlockReplay;
 pub use script_host::{ScriptGone, ScriptHost, ScriptLimits, ScriptSession, ScriptVerdict};

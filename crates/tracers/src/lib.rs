@@ -62,7 +62,7 @@ pub use hearth_recorder::{
     DEFAULT_TRACE_TIMEOUT, DurationError, Fault, Frame, FrameKind, GasRefusal, HELD_BACK_BYTES, JsonWriter,
     LimitedInspector, Limits, LogRecord, Observed, Recorder, RecorderOptions, Replay, SCRIPTS, ScriptGone,
     ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptVerdict, Sink, SinkClosed, Span, StateReads,
-    TraceError, Tracing, TxContext, TxEnd, parse_go_duration,
+    TraceError, Tracing, TxContext, TxEnd, observe_failure, parse_go_duration,
 };
 pub use hearth_script_tracer::{Fields, ScriptTracer};
 pub use keccak_tracer::Keccak256PreimageTracer;

@@ -66,6 +66,7 @@ pub fn create_access_list(
             outcome => outcome?,
         };
         if next.found == touched.found {
+            let outcome = simulation.name_failure(&message, outcome, watch)?;
             let failure = match outcome.status {
                 CallStatus::Success => None,
                 CallStatus::Revert => Some("execution reverted".to_owned()),

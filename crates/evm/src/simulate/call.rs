@@ -1,9 +1,9 @@
 //! `eth_call`: one message on top of a block's state.
 
-use super::{BlockOverrides, CallError, CallRequest, Message, StateOverrides};
+use super::{BlockOverrides, CallError, CallRequest, FailureObserver, Message, StateOverrides};
 use crate::{
     env::BlockEnvironment,
-    halt_text::{HaltDetails, halt_text},
+    halt_text::halt_text,
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm},
     outcome::invalid,
     overlay::{BlockState, ReadError},
@@ -17,16 +17,8 @@ use alloy_primitives::{Bytes, Log, U256};
 use hearth_primitives::{BlockHashes, OriginWaits, StateReader};
 use revm::{
     Inspector,
-    context_interface::{
-        JournalTr as _,
-        result::{EVMError, ExecutionResult, HaltReason, OutOfGasError},
-    },
+    context_interface::result::{EVMError, ExecutionResult, HaltReason, OutOfGasError},
     inspector::NoOpInspector,
-    interpreter::{
-        InstructionResult, Interpreter, InterpreterAction,
-        interpreter::EthInterpreter,
-        interpreter_types::{Jumps as _, LoopControl as _},
-    },
 };
 use std::{
     num::NonZeroU64,
@@ -52,6 +44,8 @@ pub struct CallSite<'a> {
     pub state: &'a dyn StateReader,
     /// Hashes of its ancestors.
     pub hashes: &'a dyn BlockHashes,
+    /// Makes the observer that names a failure.
+    pub observe: fn() -> Box<dyn FailureObserver>,
 }
 
 /// What a call may use.
@@ -176,12 +170,27 @@ impl<'a> Simulation<'a> {
         watch: RunLimits<'_>,
         timeout: Option<Duration>,
     ) -> Result<CallOutcome, CallError> {
+        let outcome = self.attempt(message, watch, timeout)?;
+        self.name_failure(message, outcome, watch)
+    }
+
+    /// Runs a message. If it fails, the text is that of the interpreter's reason: enough where only
+    /// success or failure counts.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) fn attempt(
+        &self,
+        message: &Message,
+        watch: RunLimits<'_>,
+        timeout: Option<Duration>,
+    ) -> Result<CallOutcome, CallError> {
         if message.gas > WATCH_STEPS_ABOVE_GAS {
             return self.run_inspected(message, watch, timeout, NoOpInspector);
         }
         let mut evm = self.prepared(message)?;
         let result = Machine { evm: &mut evm, inspector: (), watch }.run();
-        self.conclude(message, result, watch, timeout)
+        conclude(result, message.gas, watch, timeout)
     }
 
     /// Runs a message under an inspector. Time is looked at within the run too.
@@ -201,7 +210,7 @@ impl<'a> Simulation<'a> {
         if hooks.1.stopped {
             return Err(CallError::Aborted(timeout));
         }
-        self.conclude(message, result, watch, timeout)
+        conclude(result, message.gas, watch, timeout)
     }
 
     /// An interpreter that holds the message, which was checked.
@@ -213,84 +222,72 @@ impl<'a> Simulation<'a> {
         Ok(evm)
     }
 
-    fn conclude(
+    /// Gives the outcome of a message that failed go-ethereum's text. The message runs once more,
+    /// under an observer; the text stays as it is where there is no time left for that.
+    ///
+    /// # Errors
+    /// [`CallError::State`] if the state cannot be read.
+    pub(super) fn name_failure(
         &self,
         message: &Message,
-        result: Result<ExecutionResult, MachineError>,
+        outcome: CallOutcome,
         watch: RunLimits<'_>,
-        timeout: Option<Duration>,
     ) -> Result<CallOutcome, CallError> {
-        match result {
-            Ok(result) => self.outcome(message, result),
-            Err(_) if watch.expired() => Err(CallError::Aborted(timeout)),
-            Err(error) => Err(machine_error(error, message.gas)),
+        if !matches!(outcome.status, CallStatus::Halt(_)) {
+            return Ok(outcome);
         }
-    }
-
-    fn outcome(&self, message: &Message, result: ExecutionResult) -> Result<CallOutcome, CallError> {
-        let gas = *result.gas();
-        let (status, output, logs, out_of_gas) = match result {
-            ExecutionResult::Success { output, logs, .. } => {
-                (CallStatus::Success, output.into_data(), logs, false)
+        let mut evm = self.prepared(message)?;
+        let mut observer = (self.site.observe)();
+        let mut hooks = (&mut *observer, LimitInspector::new(watch));
+        let result = Machine { evm: &mut evm, inspector: &mut hooks, watch }.inspect();
+        let ended = result.is_ok() && !hooks.1.stopped;
+        Ok(match observer.named().filter(|_| ended) {
+            Some(named) => {
+                CallOutcome { status: CallStatus::Halt(named.text), out_of_gas: named.out_of_gas, ..outcome }
             }
-            ExecutionResult::Revert { output, .. } => (CallStatus::Revert, output, Vec::new(), false),
-            ExecutionResult::Halt { reason, .. } => {
-                let details = self.halt_details(message, &reason)?;
-                let out_of_gas = wants_gas(&reason, details);
-                (CallStatus::Halt(halt_text(&reason, details)), Bytes::new(), Vec::new(), out_of_gas)
-            }
-        };
-        Ok(CallOutcome {
-            status,
-            gas_used: gas.tx_gas_used(),
-            max_gas_used: gas.total_gas_spent().max(gas.floor_gas()),
-            output,
-            logs,
-            out_of_gas,
+            None => outcome,
         })
     }
+}
 
-    /// Runs once more to learn which instruction failed, where the text names it.
-    fn halt_details(&self, message: &Message, reason: &HaltReason) -> Result<Option<HaltDetails>, CallError> {
-        let named = matches!(
-            reason,
-            HaltReason::OpcodeNotFound
-                | HaltReason::NotActivated
-                | HaltReason::StackUnderflow
-                | HaltReason::StackOverflow
-        );
-        // A creation whose code runs to its end can run out of gas while the code is stored; that
-        // has its own text.
-        let creation = message.to.is_none() && matches!(reason, HaltReason::OutOfGas(_));
-        if !named && !creation {
-            return Ok(None);
+fn conclude(
+    result: Result<ExecutionResult, MachineError>,
+    gas: u64,
+    watch: RunLimits<'_>,
+    timeout: Option<Duration>,
+) -> Result<CallOutcome, CallError> {
+    match result {
+        Ok(result) => Ok(outcome(result)),
+        Err(_) if watch.expired() => Err(CallError::Aborted(timeout)),
+        Err(error) => Err(machine_error(error, gas)),
+    }
+}
+
+fn outcome(result: ExecutionResult) -> CallOutcome {
+    let gas = *result.gas();
+    let (status, output, logs, out_of_gas) = match result {
+        ExecutionResult::Success { output, logs, .. } => {
+            (CallStatus::Success, output.into_data(), logs, false)
         }
-        let (mut evm, env) = self.machine(message)?;
-        evm.ctx.tx = message.tx_env(env.chain_id, env.base_fee.is_some());
-        let mut last = LastStep::default();
-        let _ = Machine { evm: &mut evm, inspector: &mut last, watch: RunLimits::default() }.inspect();
-        Ok(last.details)
+        ExecutionResult::Revert { output, .. } => (CallStatus::Revert, output, Vec::new(), false),
+        ExecutionResult::Halt { reason, .. } => {
+            (CallStatus::Halt(halt_text(&reason)), Bytes::new(), Vec::new(), wants_gas(&reason))
+        }
+    };
+    CallOutcome {
+        status,
+        gas_used: gas.tx_gas_used(),
+        max_gas_used: gas.total_gas_spent().max(gas.floor_gas()),
+        output,
+        logs,
+        out_of_gas,
     }
 }
 
-/// Whether go-ethereum's error is, or wraps, `ErrOutOfGas` (core/vm/interpreter.go: Run): offsets
-/// beyond 64 bits and code that cannot be paid for have errors of their own.
-fn wants_gas(reason: &HaltReason, details: Option<HaltDetails>) -> bool {
+/// Whether go-ethereum's error is, or wraps, `ErrOutOfGas` (core/vm/interpreter.go: Run), as far as
+/// the reason alone has it: offsets beyond 64 bits have an error of their own.
+fn wants_gas(reason: &HaltReason) -> bool {
     matches!(reason, HaltReason::OutOfGas(error) if *error != OutOfGasError::InvalidOperand)
-        && !details.is_some_and(|details| details.returned)
-}
-
-/// Remembers the last instruction of the outermost frame.
-#[derive(Default)]
-pub(super) struct LastStep {
-    details: Option<HaltDetails>,
-}
-
-impl LastStep {
-    /// What is known of it; `None` where no instruction ran.
-    pub fn details(&self) -> Option<HaltDetails> {
-        self.details
-    }
 }
 
 /// Whether a message without a price is held to the block's base fees.
@@ -300,28 +297,6 @@ pub(super) enum Fees {
     Waived,
     /// It is, as in a block.
     Due,
-}
-
-impl<'a> Inspector<EvmContext<'a>> for LastStep {
-    fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut EvmContext<'a>) {
-        if context.journaled_state.depth() <= 1 {
-            self.details = Some(HaltDetails {
-                opcode: interpreter.bytecode.opcode(),
-                stack_len: interpreter.stack.len(),
-                returned: false,
-            });
-        }
-    }
-
-    fn step_end(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut EvmContext<'a>) {
-        let Some(details) = self.details.as_mut().filter(|_| context.journaled_state.depth() <= 1) else {
-            return;
-        };
-        details.returned = matches!(
-            interpreter.bytecode.action(),
-            Some(InterpreterAction::Return(result)) if result.result == InstructionResult::Return
-        );
-    }
 }
 
 /// What go-ethereum checks of a message before it runs, in its order (core/state_transition.go:

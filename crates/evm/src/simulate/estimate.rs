@@ -85,6 +85,7 @@ impl Search<'_, '_> {
             return Ok(TRANSFER_GAS);
         }
         let Some(outcome) = self.execute(highest)? else { return Err(CallError::GasAllowance(highest)) };
+        let outcome = self.simulation.name_failure(&self.message, outcome, self.watch)?;
         match &outcome.status {
             CallStatus::Success => {}
             CallStatus::Halt(_) if outcome.out_of_gas => return Err(CallError::GasAllowance(highest)),
@@ -116,7 +117,7 @@ impl Search<'_, '_> {
     /// Runs with a gas limit; `None` where the limit does not even cover the intrinsic gas.
     fn execute(&mut self, gas: u64) -> Result<Option<CallOutcome>, CallError> {
         self.message.gas = gas;
-        match self.simulation.run(&self.message, self.watch, self.timeout) {
+        match self.simulation.attempt(&self.message, self.watch, self.timeout) {
             Ok(outcome) => Ok(Some(outcome)),
             Err(CallError::Invalid {
                 source: TxError::IntrinsicGas { .. } | TxError::GasLimitTooHigh { .. },

@@ -6,6 +6,7 @@ mod blocks;
 mod call;
 mod error;
 mod estimate;
+mod failure;
 mod overrides;
 mod request;
 mod revert;
@@ -19,6 +20,7 @@ pub use blocks::{
 pub use call::{CallLimits, CallOutcome, CallSite, CallStatus, DEFAULT_CALL_GAS_CAP, Simulation, call};
 pub use error::CallError;
 pub use estimate::estimate_gas;
+pub use failure::{FailureObserver, NamedFailure, unnamed};
 pub use overrides::{AccountOverride, BlockOverrides, StateOverrides};
 pub use request::{CallRequest, Message};
 pub use revert::revert_reason;

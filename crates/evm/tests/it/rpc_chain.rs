@@ -9,7 +9,9 @@ use crate::{
 use alloy_consensus::BlockBody;
 use alloy_primitives::{Bytes, U64};
 use alloy_rlp::{Decodable as _, Header as RlpHeader};
-use hearth_evm::{CallError, CallLimits, CallRequest, CallSite, ChainSpec, Fork, call, estimate_gas};
+use hearth_evm::{
+    CallError, CallLimits, CallRequest, CallSite, ChainSpec, Fork, call, estimate_gas, unnamed,
+};
 use hearth_primitives::Block;
 use serde_json::Value;
 use std::{collections::HashMap, path::Path};
@@ -76,6 +78,7 @@ fn answer(chain: &Chain, method: &str, params: &Value) -> Value {
         header: &stored.block.header,
         state: &stored.state,
         hashes: &branch,
+        observe: unnamed,
     };
     let request: CallRequest = serde_json::from_value(params[0].clone()).expect("a call object");
     let limits = CallLimits::default();

@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use hearth_evm::{
     CONSOLIDATION_REQUESTS_ADDRESS, CallFailure, CallLimits, CallSite, ChainSpec, GenesisAccount,
     SimulateError, SimulateRequest, SimulatedBlock, SimulatedCall, WITHDRAWAL_REQUESTS_ADDRESS,
-    simulate_blocks,
+    simulate_blocks, unnamed,
 };
 use hearth_primitives::{BlockHashes, Changeset, Height, RootTracker, StateError};
 use serde_json::{Value, json};
@@ -102,6 +102,7 @@ impl Bench {
             header: &self.header,
             state: &self.state,
             hashes: &Hashes,
+            observe: unnamed,
         };
         simulate_blocks(site, &mut Roots(self.state.clone()), &request, limits)
     }

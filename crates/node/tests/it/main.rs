@@ -11,6 +11,7 @@ mod consensus;
 mod crashes;
 mod dev_chain;
 mod engine;
+mod failures;
 mod follow;
 mod followers;
 mod forks;

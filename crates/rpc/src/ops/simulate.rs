@@ -7,7 +7,7 @@ use hearth_evm::{
 };
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError, Site};
 use hearth_primitives::OriginWaits;
-use hearth_tracers::Cancel;
+use hearth_tracers::{Cancel, observe_failure};
 use std::time::Duration;
 
 /// What both operations take.
@@ -52,6 +52,7 @@ pub(super) fn at_site<T>(
         header: &header,
         state: quick.as_deref().unwrap_or(&*state),
         hashes,
+        observe: observe_failure,
     };
     let _waits = origin_waits(home);
     run(site, call_limits(home, stop)).map_err(|error| match error {

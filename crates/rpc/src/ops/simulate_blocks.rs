@@ -12,7 +12,7 @@ use hearth_evm::{
 };
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::{RootTracker as _, StateReader as _};
-use hearth_tracers::Cancel;
+use hearth_tracers::{Cancel, observe_failure};
 
 /// JSON-RPC code of a call in a simulated block that reverted.
 const REVERTED: i32 = 3;
@@ -43,6 +43,7 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
         header,
         state: reads,
         hashes: chain.reader().hashes(),
+        observe: observe_failure,
     };
     let _waits = origin_waits(home);
     let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home, stop))

@@ -31,7 +31,7 @@ impl<'b, 'a> Builder<'b, 'a> {
         request: &'b SimulateRequest,
         limits: &CallLimits<'b>,
     ) -> Self {
-        Self { site, roots, request, calls: Calls::new(request, limits) }
+        Self { site, roots, request, calls: Calls::new(request, limits, site.observe) }
     }
 
     /// Executes a block on a state and completes its header. Gives the state after it back.

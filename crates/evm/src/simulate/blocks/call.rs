@@ -10,8 +10,8 @@ use crate::{
     machine::{Machine, discard},
     outcome::TxStatus,
     simulate::{
-        CallLimits, CallRequest, Message,
-        call::{Fees, LastStep, check_message, machine_error},
+        CallLimits, CallRequest, FailureObserver, Message, NamedFailure,
+        call::{Fees, check_message, machine_error},
     },
     spec::GAS_PER_BLOB,
     tx_check::check_nonce,
@@ -27,6 +27,8 @@ pub(super) struct Calls<'w> {
     validation: bool,
     watch: RunLimits<'w>,
     timeout: Option<Duration>,
+    /// Makes the observer that names a failure.
+    observe: fn() -> Box<dyn FailureObserver>,
     /// Gas that calls may still use; `None` without a cap.
     gas_left: Option<u64>,
     /// Bytes that results may still take.
@@ -34,11 +36,16 @@ pub(super) struct Calls<'w> {
 }
 
 impl<'w> Calls<'w> {
-    pub fn new(request: &SimulateRequest, limits: &CallLimits<'w>) -> Self {
+    pub fn new(
+        request: &SimulateRequest,
+        limits: &CallLimits<'w>,
+        observe: fn() -> Box<dyn FailureObserver>,
+    ) -> Self {
         Self {
             validation: request.validation,
             watch: limits.watch(),
             timeout: limits.timeout,
+            observe,
             gas_left: limits.gas_cap.map(NonZeroU64::get),
             bytes_left: MAX_SIMULATED_BYTES,
         }
@@ -77,9 +84,10 @@ impl<'w> Calls<'w> {
         let evm = executor.evm();
         evm.ctx.block = env;
         evm.ctx.tx = message.tx_env(chain_id, has_base_fee);
-        let mut hooks = (&mut *logs, (LastStep::default(), LimitInspector::new(self.watch)));
+        let mut observer = (self.observe)();
+        let mut hooks = (&mut *logs, (&mut *observer, LimitInspector::new(self.watch)));
         let result = Machine { evm, inspector: &mut hooks, watch: self.watch }.inspect();
-        let (_, (last, steps)) = hooks;
+        let (_, (_, steps)) = hooks;
         let result = match result {
             Ok(_) if steps.stopped => return Err(SimulateError::Aborted(self.timeout)),
             Ok(result) => result,
@@ -89,7 +97,7 @@ impl<'w> Calls<'w> {
                 return Err(machine_error(error, message.gas).into());
             }
         };
-        let call = self.keep(executor, &message, &tx, result, logs, &last)?;
+        let call = self.keep(executor, &message, &tx, result, logs, observer.named())?;
         Ok((tx, call))
     }
 
@@ -137,7 +145,7 @@ impl<'w> Calls<'w> {
         tx: &Unsigned,
         result: ExecutionResult,
         logs: &mut BlockLogs,
-        last: &LastStep,
+        named: Option<NamedFailure>,
     ) -> Result<SimulatedCall, SimulateError> {
         let gas = *result.gas();
         let blobs = message.blob_hashes.as_ref().map_or(0, Vec::len) as u64;
@@ -151,7 +159,8 @@ impl<'w> Calls<'w> {
             TxStatus::Success => (outcome.output, None),
             TxStatus::Revert => (Default::default(), Some(CallFailure::Reverted(outcome.output))),
             TxStatus::Halt(reason) => {
-                (Default::default(), Some(CallFailure::Halted(halt_text(&reason, last.details()))))
+                let text = named.map_or_else(|| halt_text(&reason), |named| named.text);
+                (Default::default(), Some(CallFailure::Halted(text)))
             }
         };
         Ok(SimulatedCall {
