@@ -115,7 +115,7 @@ describe('hearth dev', () => {
         'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
       )
       expect(await refusal({ to: FIRST, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' })).toBe(
-        'maxFeePerGas (1) < maxPriorityFeePerGas (2)',
+        'maxFeePerGas (0x1) < maxPriorityFeePerGas (0x2)',
       )
       expect(await refusal({ to: FIRST, chainId: '0x1' })).toBe("chainId does not match node's (have=1, want=31337)")
       expect(await refusal({ to: FIRST, data: '0x01', input: '0x02' })).toContain('both "data" and "input" are set and not equal')

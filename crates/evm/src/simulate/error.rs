@@ -85,14 +85,9 @@ pub enum CallError {
         /// Why.
         source: TxError,
     },
-    /// A priority fee above the fee cap, where fees are filled in.
-    #[error("maxFeePerGas ({cap}) < maxPriorityFeePerGas ({tip})")]
-    CapBelowTip {
-        /// Fee cap in wei.
-        cap: U256,
-        /// Priority fee in wei.
-        tip: U256,
-    },
+    /// Fees that a transaction cannot have, where fees are filled in.
+    #[error("{0}")]
+    Fees(String),
     /// More authorizations than the gas pays for.
     #[error("insufficient gas to process all authorizations")]
     AuthorizationGas,

@@ -399,3 +399,24 @@ fn bytes_cut_or_lengthened_anywhere_are_refused() {
     assert_eq!(longer, format!("rlp: 1 bytes after the transaction, at offset {}", whole.len()));
     assert_eq!(node.status().expect("open").head, 0);
 }
+
+#[test]
+fn fees_that_no_transaction_has_are_refused() {
+    let (_home, node) = open();
+    for (fees, text) in [
+        (json!({ "gasPrice": "0x0" }), "gasPrice must be non-zero after london fork"),
+        (json!({ "maxFeePerGas": "0x0", "maxPriorityFeePerGas": "0x0" }), "maxFeePerGas must be non-zero"),
+        (
+            json!({ "maxFeePerGas": "0x5", "maxPriorityFeePerGas": "0xa" }),
+            "maxFeePerGas (0x5) < maxPriorityFeePerGas (0xa)",
+        ),
+        (json!({ "maxFeePerBlobGas": "0x0" }), "maxFeePerBlobGas, if specified, must be non-zero"),
+    ] {
+        let mut transaction = fees;
+        transaction["to"] = json!("0x00000000000000000000000000000000000000aa");
+        for op in ["createAccessList", "fillTransaction"] {
+            let error = ask(&node, op, json!({ "transaction": transaction })).expect_err(text);
+            assert_eq!((error.kind(), error.to_string().as_str()), ("execution_failed", text), "{op}");
+        }
+    }
+}

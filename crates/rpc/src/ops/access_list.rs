@@ -1,16 +1,11 @@
 //! `eth_createAccessList`.
 
-use super::{Answer, simulate::at_site};
+use super::{Answer, fee_defaults, simulate::at_site};
 use crate::json::write_access_list;
 use alloy_primitives::U256;
 use hearth_evm::{CallError, CallRequest, StateOverrides, TxError, create_access_list};
 use hearth_home::{BlockRef, Home, JsonWriter};
-use hearth_primitives::Header;
 use hearth_tracers::Cancel;
-
-/// The base fee may double before a transaction is included: what go-ethereum allows for
-/// (internal/ethapi/transaction_args.go: setLondonFeeDefaults).
-const BASE_FEE_HEADROOM: u64 = 2;
 
 pub(super) fn create(
     home: &Home,
@@ -19,9 +14,11 @@ pub(super) fn create(
     state_overrides: Option<&StateOverrides>,
     stop: &Cancel,
 ) -> Answer {
-    let tip = U256::from(home.suggested_tip()?);
+    let tip = if fee_defaults::needs_tip(transaction) { home.suggested_tip()? } else { 0 };
     let created = at_site(home, block, stop, |site, limits| {
-        let paying = with_fees(transaction.clone(), site.header, tip)?;
+        // A list is made for a transaction that is to be sent.
+        let mut paying = transaction.clone();
+        fee_defaults::fill(site.spec, site.header, U256::from(tip), &mut paying).map_err(CallError::Fees)?;
         match create_access_list(site, &paying, state_overrides, &limits) {
             // Tools for development chains send requests without a sender that has ether.
             Err(CallError::AccessList { source: TxError::InsufficientFunds { .. }, .. })
@@ -46,23 +43,4 @@ pub(super) fn create(
 fn without_fees(request: CallRequest) -> CallRequest {
     let (gas_price, max_fee_per_gas, max_priority_fee_per_gas) = (None, None, None);
     CallRequest { gas_price, max_fee_per_gas, max_priority_fee_per_gas, ..request }
-}
-
-/// The request with the fees that it leaves open: a list is made for a transaction that is to be
-/// sent.
-fn with_fees(mut request: CallRequest, header: &Header, tip: U256) -> Result<CallRequest, CallError> {
-    if request.gas_price.is_some() {
-        return Ok(request);
-    }
-    let Some(base_fee) = header.base_fee_per_gas.map(U256::from) else {
-        request.gas_price = Some(tip);
-        return Ok(request);
-    };
-    let tip = *request.max_priority_fee_per_gas.get_or_insert(tip);
-    let headroom = base_fee.saturating_mul(U256::from(BASE_FEE_HEADROOM));
-    let cap = *request.max_fee_per_gas.get_or_insert(tip.saturating_add(headroom));
-    if cap < tip {
-        return Err(CallError::CapBelowTip { cap, tip });
-    }
-    Ok(request)
 }

@@ -12,6 +12,7 @@ mod config;
 mod cosmos;
 mod dev;
 mod failed;
+mod fee_defaults;
 mod fees;
 mod headers;
 mod log_ahead;

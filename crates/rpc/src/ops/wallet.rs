@@ -1,6 +1,6 @@
 //! Unsigned transactions: filling in absent fields, and signing for the development accounts.
 
-use super::{Answer, send, short, simulate::at_site};
+use super::{Answer, fee_defaults, send, short, simulate::at_site};
 use crate::json::write_bare_transaction;
 use alloy_consensus::{
     EthereumTypedTransaction, SignableTransaction, Transaction as _, TxEip1559, TxEip2930, TxEip4844,
@@ -9,15 +9,10 @@ use alloy_consensus::{
 use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
 use alloy_primitives::{Address, B256, Signature, TxKind, U64, U256, keccak256};
 use alloy_rlp::Encodable as _;
-use hearth_chain::fees;
 use hearth_dev_chain::placeholder_signature;
 use hearth_evm::{CallLimits, CallRequest, estimate_gas};
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::Transaction;
-
-/// The base fee, and that of blobs, may double before a transaction is included: the margin of
-/// go-ethereum.
-const FEE_HEADROOM: u64 = 2;
 
 /// Most bytes of the head of an RLP list.
 const LIST_HEAD_BYTES: usize = 9;
@@ -186,10 +181,10 @@ fn filled(home: &Home, mut request: CallRequest) -> Result<Unsigned, NodeError> 
     typed(home, request)
 }
 
-/// Checks a request and fills in its fees and gas.
+/// Fills in the fees of a request, checks it and fills in its gas.
 fn fill_but_nonce(home: &Home, request: &mut CallRequest) -> Result<(), NodeError> {
-    check(home, request)?;
     fill_fees(home, request)?;
+    check(home, request)?;
     if request.gas.is_none() {
         let pending = Some(BlockRef::Number(BlockNumberOrTag::Pending));
         let gas = at_site(home, pending, &home.stop(), |site, limits: CallLimits<'_>| {
@@ -212,11 +207,6 @@ fn check(home: &Home, request: &CallRequest) -> Result<(), NodeError> {
     if let Some(have) = request.chain_id.filter(|have| *have != want) {
         return Err(refused(format!("chainId does not match node's (have={have}, want={want})")));
     }
-    if request.gas_price.is_some()
-        && (request.max_fee_per_gas.is_some() || request.max_priority_fee_per_gas.is_some())
-    {
-        return Err(refused("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified"));
-    }
     if let Some(hashes) = &request.blob_versioned_hashes {
         if hashes.is_empty() {
             return Err(refused("need at least 1 blob for a blob transaction"));
@@ -234,41 +224,8 @@ fn check(home: &Home, request: &CallRequest) -> Result<(), NodeError> {
 
 fn fill_fees(home: &Home, request: &mut CallRequest) -> Result<(), NodeError> {
     let head = home.head()?;
-    let header = &head.block.header;
-    if request.blob_versioned_hashes.is_some() && request.max_fee_per_blob_gas.is_none() {
-        let fee = fees::blob_base_fee(home.chain().spec(), header).unwrap_or_default();
-        request.max_fee_per_blob_gas = Some(U256::from(fee).saturating_mul(U256::from(FEE_HEADROOM)));
-    }
-    let Some(base_fee) = header.base_fee_per_gas else {
-        if request.max_fee_per_gas.is_some() || request.max_priority_fee_per_gas.is_some() {
-            return Err(refused(
-                "maxFeePerGas and maxPriorityFeePerGas are not valid before London is active",
-            ));
-        }
-        let tip = home.suggested_tip()?;
-        request.gas_price.get_or_insert(U256::from(tip));
-        return Ok(());
-    };
-    if request.gas_price == Some(U256::ZERO) {
-        return Err(refused("gasPrice must be non-zero after london fork"));
-    }
-    if request.gas_price.is_some() {
-        return Ok(());
-    }
-    if request.max_fee_per_gas == Some(U256::ZERO) {
-        return Err(refused("maxFeePerGas must be non-zero"));
-    }
-    let tip = match request.max_priority_fee_per_gas {
-        Some(tip) => tip,
-        None => U256::from(home.suggested_tip()?),
-    };
-    let headroom = U256::from(base_fee).saturating_mul(U256::from(FEE_HEADROOM));
-    let cap = request.max_fee_per_gas.unwrap_or_else(|| tip.saturating_add(headroom));
-    if cap < tip {
-        return Err(refused(format!("maxFeePerGas ({cap}) < maxPriorityFeePerGas ({tip})")));
-    }
-    (request.max_priority_fee_per_gas, request.max_fee_per_gas) = (Some(tip), Some(cap));
-    Ok(())
+    let tip = if fee_defaults::needs_tip(request) { home.suggested_tip()? } else { 0 };
+    fee_defaults::fill(home.chain().spec(), &head.block.header, U256::from(tip), request).map_err(refused)
 }
 
 /// The transaction of the type that its fields determine.
