@@ -38,6 +38,13 @@ fn the_branch_that_lost_keeps_its_blocks_but_not_its_state() {
     assert_eq!(block["transactions"][0]["hash"], json!(lost_txs[0]));
     let receipts = ask(&node, "getBlockReceipts", json!({ "block": lost[1] })).expect("answers");
     assert_eq!(receipts[0]["transactionHash"], json!(lost_txs[0]));
+    // Raw receipts: `requireCanonical` does not count, and an unknown hash has none.
+    let raw = |hash: B256| {
+        let block = json!({ "blockHash": hash, "requireCanonical": true });
+        ask(&node, "getRawReceipts", json!({ "block": block })).expect("answers")
+    };
+    assert_eq!(raw(lost[1]).as_array().map(Vec::len), Some(1));
+    assert_eq!(raw(B256::repeat_byte(1)), json!([]));
     for tx in &lost_txs {
         assert_eq!(ask(&node, "getTransactionByHash", json!({ "hash": tx })).expect("answers"), Value::Null);
         assert_eq!(ask(&node, "getTransactionReceipt", json!({ "hash": tx })).expect("answers"), Value::Null);
