@@ -122,6 +122,26 @@ fn ranges_of_logs_around_the_head_are_as_upstream() {
 }
 
 #[test]
+fn histories_of_fees_are_checked_in_the_order_of_upstream() {
+    let Some((_home, node)) = execution_apis() else { return };
+    let head = number(&ask(&node, "blockNumber", Value::Null).expect("answers"));
+    let history = |count: &str, percentiles: &[f64]| {
+        let args = json!({ "blockCount": count, "newestBlock": "0xffff", "rewardPercentiles": percentiles });
+        ask(&node, "feeHistory", args)
+    };
+    let nothing = json!({ "oldestBlock": "0x0", "gasUsedRatio": null });
+    assert_eq!(history("0x0", &[101.0; 101]).expect("answers"), nothing);
+    for (percentiles, text) in [
+        (&[101.0; 101][..], "invalid reward percentile: over the query limit 100".to_owned()),
+        (&[101.0][..], "invalid reward percentile: 101.000000".to_owned()),
+        (&[][..], format!("request beyond head block: requested 65535, head {head}")),
+    ] {
+        let error = history("0x1", percentiles).expect_err("refused");
+        assert_eq!((error.kind(), error.to_string()), ("unsupported", text));
+    }
+}
+
+#[test]
 fn struct_logs_over_their_cap_are_an_error_and_never_cut() {
     let Some((_home, open)) = execution_apis() else { return };
     let code = "0x60ff5b600190038060025700";
