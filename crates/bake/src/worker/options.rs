@@ -13,7 +13,8 @@ pub const MAX_RETRIES: u32 = 5;
 /// next start.
 pub const MAX_FAILED_HEIGHTS: usize = 65_536;
 
-/// Finished heights above a gap that are remembered; the gap scanner looks again at those beyond.
+/// Finished heights above a gap that are remembered; the gap scanner looks again at those beyond
+/// when the gap is closed.
 pub const MAX_FINISHED_AHEAD: usize = 65_536;
 
 /// Heights that the gap scanner looks at between two looks at the queue.

@@ -82,6 +82,8 @@ pub(crate) struct Planner {
     /// The gap scanner looks from here on.
     scan_at: Height,
     scanning: bool,
+    /// Finished heights above the cursor were too many to remember.
+    forgot: bool,
     /// How often the chain went back.
     epoch: u64,
     /// Nothing is baked until then: the disk is full.
@@ -101,6 +103,7 @@ impl Planner {
             again: HashSet::new(),
             scan_at,
             scanning: false,
+            forgot: false,
             epoch: 0,
             stalled_until: None,
         }
@@ -129,8 +132,21 @@ impl Planner {
     pub(crate) fn window_begins(&mut self, at: Height) {
         let Some(progress) = &mut self.progress else { return };
         if at > progress.start() {
+            let cursor = progress.cursor();
             progress.start_at(at);
             self.scan_at = self.scan_at.max(at);
+            self.look_again(cursor);
+        }
+    }
+
+    /// Finished heights that were forgotten are found again once the gap above `cursor`, where the
+    /// cursor was, is closed: a scan before that could not move the cursor, and each block would
+    /// begin one that is as long as the chain above the gap.
+    fn look_again(&mut self, cursor: Height) {
+        let Some(progress) = &self.progress else { return };
+        if self.forgot && progress.cursor() > cursor {
+            self.forgot = false;
+            self.scan_at = self.scan_at.min(progress.cursor() + 1);
         }
     }
 
@@ -205,13 +221,21 @@ impl Planner {
         if scan.epoch != self.epoch {
             return;
         }
-        if scan.from <= progress.cursor() + 1 {
+        let cursor = progress.cursor();
+        if scan.from <= cursor + 1 {
             progress.done_up_to(missing.first().map_or(reached, |first| first - 1));
+        }
+        // What was found above a gap: the cursor moves over it when the gap is closed.
+        for height in scan.from.max(progress.cursor() + 1)..=reached {
+            if missing.binary_search(&height).is_err() && !progress.done(height) {
+                self.forgot = true;
+            }
         }
         // Where it went down meanwhile, something was dropped below.
         if self.scan_at == scan.from {
             self.scan_at = reached + 1;
         }
+        self.look_again(cursor);
         debug_assert!(missing.len() <= SCAN_GAPS);
         self.gaps.extend(missing.iter().filter(|height| !self.failures.knows(**height)));
     }
@@ -313,15 +337,17 @@ impl Planner {
             self.scan_at = self.scan_at.min(task.height).max(progress.start());
             return;
         }
-        let closes_gap = task.height == progress.cursor() + 1;
+        let cursor = progress.cursor();
+        let closes_gap = task.height == cursor + 1;
         let remembered = progress.done(task.height);
         if !remembered {
-            self.scan_at = self.scan_at.min(progress.cursor() + 1);
+            self.forgot = true;
         } else if closes_gap && task.reason != Reason::Committed {
             // What lies above the gap was baked before, by a scan that could not move the cursor
             // over the gap.
             self.scan_at = self.scan_at.min(progress.cursor() + 1);
         }
+        self.look_again(cursor);
     }
 
     fn finish_of_range(
@@ -371,3 +397,6 @@ impl Planner {
         follow_up
     }
 }
+
+#[cfg(test)]
+mod tests;
