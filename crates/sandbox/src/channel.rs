@@ -82,6 +82,10 @@ impl Channel {
             if let Some(message) = self.take()? {
                 return Ok(Some(message));
             }
+            // What is left is less than a message: a stream in which messages never end together
+            // with a read must not grow the inbox.
+            self.inbox.drain(..self.taken);
+            self.taken = 0;
             let end = self.inbox.len();
             self.inbox.resize(end + READ_BYTES, 0);
             let read = self.socket.read(&mut self.inbox[end..]);
@@ -170,6 +174,21 @@ mod tests {
         assert!(channel.is_quiet());
         drop(writer.join().unwrap());
         assert_eq!(channel.read(), Err(Ended::Exited));
+    }
+
+    #[test]
+    fn the_inbox_drops_messages_that_end_within_a_read() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(near, 1 << 20).unwrap();
+        let bytes = message(11, &[7; 1000]);
+        far.write_all(&bytes[..3]).unwrap();
+        assert_eq!(channel.read(), Ok(None));
+        let piece = [&bytes[3..], &bytes[..3]].concat();
+        for _ in 0..200 {
+            far.write_all(&piece).unwrap();
+            assert_eq!(channel.read(), Ok(Some(Message { kind: 11, payload: vec![7; 1000] })));
+            assert_eq!(channel.inbox.len(), bytes.len() + 3);
+        }
     }
 
     #[test]

@@ -13,6 +13,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long a script may take to stop once its result is no longer needed.
 const STOP_PATIENCE: Duration = Duration::from_millis(100);
 
+/// Bytes of answers to reads that may wait to go out. A script waits for each answer: a process
+/// that has more of them to come reads on and takes none.
+const WAITING_ANSWERS_BYTES: usize = 1 << 20;
+
 /// Why a script goes no further.
 pub(crate) enum Stop {
     /// It failed, with this message.
@@ -73,11 +77,15 @@ pub(crate) struct Link {
     /// What is to go out.
     pub out: Vec<u8>,
     sent: usize,
+    /// Bytes of `out` that are answers to reads.
+    answers: usize,
+    /// The process has said that it is ready, which it does once.
+    is_ready: bool,
 }
 
 impl Link {
     pub fn new(session: Box<dyn ScriptSession>) -> Self {
-        Self { session, out: Vec::new(), sent: 0 }
+        Self { session, out: Vec::new(), sent: 0, answers: 0, is_ready: false }
     }
 
     /// Sends and listens until the goal is reached.
@@ -88,7 +96,7 @@ impl Link {
         state: &mut dyn StateReads,
     ) -> Result<Option<HostMessage>, Stop> {
         loop {
-            if let Some(said) = self.listen(goal, state)? {
+            if let Some(said) = self.listen(goal, time, state)? {
                 return Ok(Some(said));
             }
             self.write()?;
@@ -104,11 +112,22 @@ impl Link {
     }
 
     /// Reads what has come; what the goal is, where that is there.
-    fn listen(&mut self, goal: Awaited, state: &mut dyn StateReads) -> Result<Option<HostMessage>, Stop> {
-        while let Some((kind, payload)) = self.session.read()? {
+    fn listen(
+        &mut self,
+        goal: Awaited,
+        time: &Time,
+        state: &mut dyn StateReads,
+    ) -> Result<Option<HostMessage>, Stop> {
+        while self.answers < WAITING_ANSWERS_BYTES
+            && let Some((kind, payload)) = self.session.read()?
+        {
             match (said(kind, payload), goal) {
-                (Some(HostMessage::Ready), _) => {}
-                (Some(HostMessage::Read(read)), _) => put_answer(&mut self.out, read, state),
+                (Some(HostMessage::Ready), _) if !self.is_ready => self.is_ready = true,
+                (Some(HostMessage::Read(read)), _) => {
+                    let before = self.out.len();
+                    put_answer(&mut self.out, read, state);
+                    self.answers += self.out.len() - before;
+                }
                 (Some(HostMessage::Failed(message)), _) => return Err(Stop::Script(message)),
                 (Some(HostMessage::Needs(fields)), _) => return Err(Stop::Needs(fields)),
                 (Some(said @ HostMessage::Loaded(_)), Awaited::Loaded)
@@ -118,6 +137,10 @@ impl Link {
                     let text = "the process of the JavaScript tracer sent a message that is none";
                     return Err(ScriptGone(text.to_owned()).into());
                 }
+            }
+            // A process that sends without end keeps the request no longer than its deadline.
+            if let Some((error, verdict)) = time.over() {
+                return Err(Stop::Error(error, verdict));
             }
         }
         Ok(None)
@@ -131,7 +154,7 @@ impl Link {
             }
         }
         self.out.clear();
-        self.sent = 0;
+        (self.sent, self.answers) = (0, 0);
         Ok(())
     }
 
@@ -159,6 +182,9 @@ impl Link {
                     Ok(Some((kind, payload))) => {
                         if said(kind, payload) == Some(HostMessage::Done) && self.out.is_empty() {
                             return true;
+                        }
+                        if Instant::now() >= until {
+                            return false;
                         }
                         continue;
                     }
@@ -207,4 +233,79 @@ impl StateReads for NoState {
 
 fn no_state() -> String {
     "there is no state before the transaction runs".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// A process that sends the same message without end, and takes what it is sent, or nothing.
+    struct Flood {
+        kind: u8,
+        payload: Vec<u8>,
+        takes: bool,
+        verdicts: Arc<Mutex<Vec<ScriptVerdict>>>,
+    }
+
+    impl ScriptSession for Flood {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize, ScriptGone> {
+            Ok(if self.takes { bytes.len() } else { 0 })
+        }
+
+        fn read(&mut self) -> Result<Option<(u8, Vec<u8>)>, ScriptGone> {
+            Ok(Some((self.kind, self.payload.clone())))
+        }
+
+        fn wait(&self, _: bool, at_most: Duration) {
+            std::thread::sleep(at_most.min(Duration::from_millis(1)));
+        }
+
+        fn end(self: Box<Self>, verdict: ScriptVerdict) {
+            self.verdicts.lock().unwrap().push(verdict);
+        }
+    }
+
+    /// A link to a process that floods it, and how its sessions ended.
+    fn flooded(kind: u8, payload: &[u8], takes: bool) -> (Link, Arc<Mutex<Vec<ScriptVerdict>>>) {
+        let verdicts = Arc::<Mutex<Vec<ScriptVerdict>>>::default();
+        let flood = Flood { kind, payload: payload.to_vec(), takes, verdicts: Arc::clone(&verdicts) };
+        (Link::new(Box::new(flood)), verdicts)
+    }
+
+    fn soon() -> Time {
+        let limits = Limits { timeout: Duration::from_millis(50), ..Limits::default() };
+        Time::new(&limits, Instant::now())
+    }
+
+    #[test]
+    fn a_process_that_reads_without_end_is_stopped_in_time() {
+        for takes in [false, true] {
+            let (mut link, _) = flooded(11, &[0; 21], takes);
+            let outcome = link.pump(Awaited::Result, &soon(), &mut NoState);
+            let Err(Stop::Error(TraceError::ExecutionTimeout, ScriptVerdict::Late)) = outcome else {
+                panic!("takes {takes}: another end");
+            };
+            assert!(link.out.len() < WAITING_ANSWERS_BYTES + 100, "takes {takes}: {}", link.out.len());
+        }
+    }
+
+    #[test]
+    fn a_process_is_ready_once() {
+        let (mut link, _) = flooded(10, &[], true);
+        let outcome = link.pump(Awaited::Result, &soon(), &mut NoState);
+        let Err(Stop::Error(TraceError::Script(text), ScriptVerdict::Gone)) = outcome else {
+            panic!("another end");
+        };
+        assert_eq!(text, "the process of the JavaScript tracer sent a message that is none");
+    }
+
+    #[test]
+    fn a_script_that_is_stopped_and_sends_on_ends_in_time() {
+        let (link, verdicts) = flooded(11, &[0; 21], true);
+        let began = Instant::now();
+        link.stop(ScriptVerdict::Unwanted);
+        assert!(began.elapsed() >= STOP_PATIENCE);
+        assert_eq!(*verdicts.lock().unwrap(), [ScriptVerdict::Unwanted]);
+    }
 }
