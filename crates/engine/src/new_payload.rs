@@ -155,9 +155,12 @@ impl Engine {
         hash: B256,
         branch: &mut Branch,
     ) -> Result<Option<Invalid>, NodeError> {
-        let Some(block) = payloads.waiting.remove(&hash) else { return Ok(None) };
-        if let Some(invalid) = self.execute(payloads, block, branch)? {
-            return Ok(Some(invalid));
+        // A block waits on where a store fails: the consensus client sends no block twice.
+        let Some(block) = payloads.waiting.get(&hash).cloned() else { return Ok(None) };
+        let invalid = self.execute(payloads, block, branch)?;
+        payloads.waiting.remove(&hash);
+        if invalid.is_some() {
+            return Ok(invalid);
         }
         // The newest one is kept however large it is.
         branch.blocks.extend(payloads.executed.get(&hash).cloned());
