@@ -316,6 +316,17 @@ impl ChainError {
         }
     }
 
+    /// Whether a state is needed that is not kept any more, or lies too far behind the head.
+    pub fn is_out_of_reach(&self) -> bool {
+        let (Self::State(error)
+        | Self::Store(FlatKvError::State(error))
+        | Self::Refused { source: BlockError::State(error), .. }) = self
+        else {
+            return false;
+        };
+        matches!(error, StateError::NotRetained { .. } | StateError::TooFarBack { .. })
+    }
+
     /// Whether something in a store is damaged, so that a repair may help.
     pub fn is_damage(&self) -> bool {
         match self {

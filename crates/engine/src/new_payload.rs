@@ -31,6 +31,14 @@ pub(crate) enum Connected {
     Invalid(Invalid),
 }
 
+/// What became of a block that was to be executed.
+enum Verdict {
+    Valid,
+    Invalid(Invalid),
+    /// The state that it needs is not kept any more, or lies too far from the canonical chain.
+    OutOfReach,
+}
+
 impl Engine {
     pub(crate) fn new_payload(
         &self,
@@ -60,9 +68,10 @@ impl Engine {
         }
         let parent = given.block.header.parent_hash;
         let status = match self.connect(payloads, parent)? {
-            Connected::Branch(branch) => match self.execute(payloads, given, &branch)? {
-                None => PayloadStatus::Valid(hash),
-                Some(invalid) => invalid.into(),
+            Connected::Branch(branch) => match self.execute(payloads, given.clone(), &branch)? {
+                Verdict::Valid => PayloadStatus::Valid(hash),
+                Verdict::Invalid(invalid) => invalid.into(),
+                Verdict::OutOfReach => wait(payloads, given, PayloadStatus::Accepted),
             },
             Connected::Invalid(invalid) => {
                 payloads.invalid.insert(hash, invalid.clone(), 0);
@@ -75,14 +84,13 @@ impl Engine {
         Ok(status)
     }
 
-    /// Executes a block on top of its parent and keeps the result in memory. Returns `None` if the
-    /// block is valid.
+    /// Executes a block on top of its parent and keeps the result in memory.
     fn execute(
         &self,
         payloads: &mut Payloads,
         given: Prepared,
         branch: &Branch,
-    ) -> Result<Option<Invalid>, NodeError> {
+    ) -> Result<Verdict, NodeError> {
         let (hash, chain) = (given.hash, self.home().chain());
         let parent = self.header_of(branch)?;
         match chain.execute_on(given, branch) {
@@ -90,7 +98,7 @@ impl Engine {
                 let (bytes, executed) = (executed.memory_bytes(), Arc::new(executed));
                 self.readier.add(executed.clone());
                 payloads.executed.insert(hash, executed, bytes);
-                Ok(None)
+                Ok(Verdict::Valid)
             }
             Err(ChainError::Refused { source, .. }) if !matches!(source, BlockError::State(_)) => {
                 // If the parent is a proof-of-work block, this client does not judge the blocks
@@ -99,8 +107,9 @@ impl Engine {
                 let latest_valid = if is_pow { B256::ZERO } else { branch.tip() };
                 let invalid = Invalid { latest_valid, error: source.to_string(), hits: 0 };
                 payloads.invalid.insert(hash, invalid.clone(), 0);
-                Ok(Some(invalid))
+                Ok(Verdict::Invalid(invalid))
             }
+            Err(error) if error.is_out_of_reach() => Ok(Verdict::OutOfReach),
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -127,11 +136,15 @@ impl Engine {
                 Connected::Unknown => {}
                 Connected::Branch(mut branch) => {
                     while let Some(next) = waiting.pop() {
-                        if let Some(invalid) = self.execute_waiting(payloads, next, &mut branch)? {
-                            waiting
-                                .into_iter()
-                                .for_each(|hash| payloads.invalid.insert(hash, invalid.clone(), 0));
-                            return Ok(Connected::Invalid(invalid));
+                        match self.execute_waiting(payloads, next, &mut branch)? {
+                            Verdict::Valid => {}
+                            Verdict::Invalid(invalid) => {
+                                waiting
+                                    .into_iter()
+                                    .for_each(|hash| payloads.invalid.insert(hash, invalid.clone(), 0));
+                                return Ok(Connected::Invalid(invalid));
+                            }
+                            Verdict::OutOfReach => return Ok(Connected::OutOfReach),
                         }
                     }
                     return Ok(Connected::Branch(branch));
@@ -154,17 +167,22 @@ impl Engine {
         payloads: &mut Payloads,
         hash: B256,
         branch: &mut Branch,
-    ) -> Result<Option<Invalid>, NodeError> {
+    ) -> Result<Verdict, NodeError> {
         // A block waits on where a store fails: the consensus client sends no block twice.
-        let Some(block) = payloads.waiting.get(&hash).cloned() else { return Ok(None) };
-        let invalid = self.execute(payloads, block, branch)?;
-        payloads.waiting.remove(&hash);
-        if invalid.is_some() {
-            return Ok(invalid);
+        let Some(block) = payloads.waiting.get(&hash).cloned() else { return Ok(Verdict::Valid) };
+        let verdict = self.execute(payloads, block, branch)?;
+        match verdict {
+            Verdict::OutOfReach => {}
+            Verdict::Invalid(_) => {
+                payloads.waiting.remove(&hash);
+            }
+            Verdict::Valid => {
+                payloads.waiting.remove(&hash);
+                // The newest one is kept however large it is.
+                branch.blocks.extend(payloads.executed.get(&hash).cloned());
+            }
         }
-        // The newest one is kept however large it is.
-        branch.blocks.extend(payloads.executed.get(&hash).cloned());
-        Ok(None)
+        Ok(verdict)
     }
 
     fn branch_to(&self, payloads: &mut Payloads, hash: B256) -> Result<Connected, NodeError> {
@@ -182,10 +200,8 @@ impl Engine {
                 Ok(Connected::Branch(branch))
             }
             Err(ChainError::BranchTooLong { .. }) => Ok(Connected::OutOfReach),
-            Err(error) => match self.failed(error) {
-                NodeError::NotRetained { .. } | NodeError::LimitExceeded { .. } => Ok(Connected::OutOfReach),
-                error => Err(error),
-            },
+            Err(error) if error.is_out_of_reach() => Ok(Connected::OutOfReach),
+            Err(error) => Err(self.failed(error)),
         }
     }
 }

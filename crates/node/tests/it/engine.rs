@@ -15,6 +15,7 @@ use hearth_primitives::{Block, RootTracker as _, Transaction};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, HashSet},
+    num::NonZeroU64,
     sync::Arc,
 };
 
@@ -119,25 +120,11 @@ impl Tree {
     fn grow(&self, chain: &Chain, parent: B256, random: &mut Random) -> TreeNode {
         let (counted, logged, sent) =
             self.blocks.get(&parent).map_or((0, 0, 0), |above| (above.counted, above.logged, above.sent));
-        chain.set_head(&parent).expect("a valid parent");
-        let above = chain.head_block().expect("reads").expect("is there").block.header.clone();
         let (counts, logs) = (random.below(3) as u64, random.below(2) as u64);
         let calls = (0..counts).map(|_| COUNTER).chain((0..logs).map(|_| LOGGER));
         let transactions: Vec<(Transaction, Address)> =
             calls.zip(sent..).map(|(to, nonce)| (call(to, nonce), dev_accounts()[0].address)).collect();
-        let attributes = BlockAttributes {
-            timestamp: above.timestamp + 12,
-            prev_randao: B256::with_last_byte(self.hashes.len() as u8),
-            gas_limit: above.gas_limit,
-            ..BlockAttributes::default()
-        };
-        let header = chain.header_after(&above, &attributes);
-        let state = chain.state_at(above.number).expect("a state");
-        let draft = chain.draft(header, &[], &state, &mut AllOf::new(&transactions)).expect("executes");
-        let draft = draft.expect("every transaction can be in the block");
-        let mut trie = chain.roots_after(above.number).expect("a trie");
-        trie.apply(&draft.output.changes).expect("applies");
-        let mut block = draft.complete(trie.root().expect("a root"));
+        let mut block = next_block(chain, parent, self.hashes.len() as u8, &transactions);
         let valid = random.below(6) != 0;
         if valid {
             chain.insert_block(block.clone()).expect("is valid");
@@ -164,6 +151,25 @@ impl Tree {
             Some(at) => path.get(at + 1).copied().unwrap_or(self.genesis),
         }
     }
+}
+
+/// Makes the parent the head, and a valid block after that. `mark` makes siblings differ.
+fn next_block(chain: &Chain, parent: B256, mark: u8, transactions: &[(Transaction, Address)]) -> Block {
+    chain.set_head(&parent).expect("a valid parent");
+    let above = chain.head_block().expect("reads").expect("is there").block.header.clone();
+    let attributes = BlockAttributes {
+        timestamp: above.timestamp + 12,
+        prev_randao: B256::with_last_byte(mark),
+        gas_limit: above.gas_limit,
+        ..BlockAttributes::default()
+    };
+    let header = chain.header_after(&above, &attributes);
+    let state = chain.state_at(above.number).expect("a state");
+    let draft = chain.draft(header, &[], &state, &mut AllOf::new(transactions)).expect("executes");
+    let draft = draft.expect("every transaction can be in the block");
+    let mut trie = chain.roots_after(above.number).expect("a trie");
+    trie.apply(&draft.output.changes).expect("applies");
+    draft.complete(trie.root().expect("a root"))
 }
 
 fn child_of_invalid(above: &TreeNode, number: usize) -> TreeNode {
@@ -206,6 +212,14 @@ fn payload(block: &Block) -> Value {
     })
 }
 
+/// Gives a block to a node; the answer.
+fn give(node: &Arc<Node>, block: &Block) -> Value {
+    let args = json!({
+        "version": 3, "payload": payload(block), "versionedHashes": [], "parentBeaconBlockRoot": B256::ZERO,
+    });
+    ask(node, "engineNewPayload", args).expect("answers")
+}
+
 /// The node that is driven, and what the model expects of it.
 struct Driven<'a> {
     node: &'a Arc<Node>,
@@ -231,11 +245,7 @@ impl Driven<'_> {
 
     fn give(&mut self, hash: B256) {
         self.given.insert(hash);
-        let args = json!({
-            "version": 3, "payload": payload(&self.tree.blocks[&hash].block), "versionedHashes": [],
-            "parentBeaconBlockRoot": B256::ZERO,
-        });
-        let status = ask(self.node, "engineNewPayload", args).expect("answers");
+        let status = give(self.node, &self.tree.blocks[&hash].block);
         let said = json!({ "status": status["status"], "latestValidHash": status["latestValidHash"] });
         assert_eq!(said, self.expected(hash), "payload {hash}: {status}");
     }
@@ -330,6 +340,40 @@ fn random_payload_trees_end_as_an_import_of_the_chain() {
     for seed in 1..=8 {
         drive(0x9e37_79b9_7f4a_7c15 ^ seed);
     }
+}
+
+#[test]
+fn a_payload_on_a_state_that_is_not_kept_is_accepted() {
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    let (maker_home, home) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let maker = Chain::create(maker_home.path(), &genesis(), &options).expect("a chain");
+    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
+    let mut node_config = config(home.path(), Mode::Start);
+    node_config.engine = true;
+    node_config.flatkv.state_history_blocks = NonZeroU64::new(2);
+    let node = Node::open(node_config).expect("opens");
+    let mut hashes = vec![maker.head().hash];
+    for mark in 1..=6 {
+        let block = next_block(&maker, hashes[hashes.len() - 1], mark, &[]);
+        let hash = block.header.hash_slow();
+        maker.insert_block(block.clone()).expect("is valid");
+        assert_eq!(give(&node, &block)["status"], "VALID");
+        let state =
+            json!({ "headBlockHash": hash, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
+        let answer =
+            ask(&node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state })).expect("answers");
+        assert_eq!(answer["payloadStatus"]["status"], "VALID");
+        hashes.push(hash);
+    }
+    let sibling = next_block(&maker, hashes[1], 99, &[]);
+    maker.insert_block(sibling.clone()).expect("is valid");
+    let child = next_block(&maker, sibling.header.hash_slow(), 98, &[]);
+    for block in [sibling, child] {
+        let status = give(&node, &block);
+        assert_eq!((&status["status"], &status["latestValidHash"]), (&json!("ACCEPTED"), &Value::Null));
+    }
+    maker.close().expect("closes");
+    node.close().expect("closes");
 }
 
 #[test]
