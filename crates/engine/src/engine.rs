@@ -11,7 +11,7 @@ use crate::{
 };
 use alloy_primitives::{B64, B256};
 use hearth_chain::{ExecutedBlock, Prepared};
-use hearth_home::{EngineError, Home, JsonWriter, NodeError, chain_error};
+use hearth_home::{Home, JsonWriter, NodeError, chain_error};
 use hearth_metrics::{EngineMetrics, Registry};
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
@@ -120,8 +120,7 @@ impl Engine {
 
     fn payload(&self, version: u8, id: &B64) -> Result<Vec<u8>, NodeError> {
         check_id(version, id[0])?;
-        let (built, fork) = self.builder.take(id).ok_or(EngineError::UnknownPayload)?;
-        check_fork(version, fork)?;
+        let built = self.builder.take(id, |fork| check_fork(version, fork))?;
         Ok(write_envelope(&built, version))
     }
 

@@ -5,7 +5,7 @@ use crate::{Attributes, BuiltPayload, Contents, build::build_payload};
 use alloy_primitives::{B64, B256};
 use hearth_chain::BlockAttributes;
 use hearth_evm::Fork;
-use hearth_home::{Home, NodeError};
+use hearth_home::{EngineError, Home, NodeError};
 use parking_lot::{Condvar, Mutex};
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -79,9 +79,9 @@ impl BuildOrder {
 pub(crate) struct Job {
     order: BuildOrder,
     /// Rules of the block.
-    pub fork: Fork,
+    fork: Fork,
     /// The best block so far.
-    pub built: Arc<BuiltPayload>,
+    built: Arc<BuiltPayload>,
     /// When it is built again.
     due: Instant,
     /// When no more.
@@ -154,12 +154,21 @@ impl Builder {
         Ok(id)
     }
 
-    /// Takes the best block of a payload, which is not built again then; with its rules.
-    pub fn take(&self, id: &B64) -> Option<(Arc<BuiltPayload>, Fork)> {
+    /// Takes the best block of a payload, which is not built again then. `check` is given the rules
+    /// of the block; a payload that it refuses is built further.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownPayload`]; that of `check`.
+    pub fn take(
+        &self,
+        id: &B64,
+        check: impl FnOnce(Fork) -> Result<(), NodeError>,
+    ) -> Result<Arc<BuiltPayload>, NodeError> {
         let mut jobs = self.shared.jobs.lock();
-        let job = jobs.get(id)?;
+        let job = jobs.get(id).ok_or(EngineError::UnknownPayload)?;
+        check(job.fork)?;
         job.until = job.due.checked_sub(Duration::from_nanos(1)).unwrap_or(job.until);
-        Some((job.built.clone(), job.fork))
+        Ok(job.built.clone())
     }
 
     /// Ends the thread.

@@ -17,6 +17,7 @@ use std::{
     collections::{HashMap, HashSet},
     num::NonZeroU64,
     sync::Arc,
+    time::Duration,
 };
 
 const CHAIN_ID: u64 = 31_337;
@@ -373,6 +374,38 @@ fn a_payload_on_a_state_that_is_not_kept_is_accepted() {
         assert_eq!((&status["status"], &status["latestValidHash"]), (&json!("ACCEPTED"), &Value::Null));
     }
     maker.close().expect("closes");
+    node.close().expect("closes");
+}
+
+#[test]
+fn a_payload_that_the_wrong_version_requests_is_built_further() {
+    let home = tempfile::tempdir().expect("a folder");
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
+    let mut node_config = config(home.path(), Mode::Start);
+    node_config.engine = true;
+    let node = Node::open(node_config).expect("opens");
+    let head = node.chain().expect("open").head().hash;
+    let state =
+        json!({ "headBlockHash": head, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
+    // A payload is built again after two seconds; on a busy machine the next turn waits longer.
+    let has_it = (1..=4).any(|turn: u8| {
+        let attributes = json!({
+            "timestamp": format!("{:#x}", GENESIS_TIME + 12), "prevRandao": B256::with_last_byte(turn),
+            "suggestedFeeRecipient": Address::ZERO, "withdrawals": [], "parentBeaconBlockRoot": B256::ZERO,
+        });
+        let args = json!({ "version": 3, "state": state, "attributes": attributes });
+        let answer = ask(&node, "engineForkchoiceUpdated", args).expect("answers");
+        let id = &answer["payloadId"];
+        let refused = ask(&node, "engineGetPayload", json!({ "version": 4, "id": id }));
+        assert_eq!(refused.expect_err("is of Cancun").kind(), "engine_unsupported_fork");
+        let raw = Bytes::from(call(COUNTER, u64::from(turn) - 1).encoded_2718());
+        ask(&node, "sendRawTransaction", json!({ "transaction": raw })).expect("is taken");
+        std::thread::sleep(Duration::from_millis(2_500) * u32::from(turn));
+        let given = ask(&node, "engineGetPayload", json!({ "version": 3, "id": id })).expect("answers");
+        given["executionPayload"]["transactions"].as_array().expect("a list").contains(&json!(raw))
+    });
+    assert!(has_it);
     node.close().expect("closes");
 }
 
