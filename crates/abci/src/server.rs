@@ -17,7 +17,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Connections of one CometBFT: query, snapshot, mempool and consensus, opened in this order
@@ -29,6 +29,10 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 
 /// What is read from the socket at once, in bytes.
 const READ_BUFFER_BYTES: usize = 64 << 10;
+
+/// How long the place of a connection without a request is kept when it is closed alone. A CometBFT
+/// that ends closes all of its connections together; a probe of the port leaves the others.
+const LEFT_PLACE_TIME: Duration = Duration::from_secs(2);
 
 /// How long a peer may take to read an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -83,7 +87,8 @@ pub struct ServerStatus {
 }
 
 /// Serves an application on a socket, one CometBFT at a time: the connections of a second one wait
-/// until all of the first are closed. Dropping the server closes it.
+/// until all of the first are closed. A connection that sent nothing, like that of a probe, gives
+/// its place back. Dropping the server closes it.
 pub struct Server {
     shared: Arc<Shared>,
     listener: Arc<Listener>,
@@ -103,10 +108,44 @@ struct Open {
     streams: Vec<(u64, Stream)>,
     /// Threads of connections that may have ended.
     threads: Vec<JoinHandle<()>>,
-    /// Connections accepted since there was none.
-    accepted: usize,
+    places: Places,
     next: u64,
     closed: bool,
+}
+
+/// Whether another connection is served.
+#[derive(Clone, Copy, Default)]
+enum Places {
+    /// It is: fewer than [`CONNECTIONS`] were open at the same time.
+    #[default]
+    Free,
+    /// All of a CometBFT are open.
+    Whole,
+    /// One that sent nothing was closed then.
+    Left(Instant),
+    /// One that sent requests was closed: the CometBFT ends, and the others will be closed too.
+    Ending,
+}
+
+impl Open {
+    fn has_place(&self) -> bool {
+        match self.places {
+            Places::Free => true,
+            Places::Whole | Places::Ending => false,
+            Places::Left(since) => since.elapsed() >= LEFT_PLACE_TIME,
+        }
+    }
+
+    /// Takes note of the end of a connection.
+    fn ended(&mut self, number: u64, was_used: bool) {
+        self.streams.retain(|(other, _)| *other != number);
+        self.places = match self.places {
+            _ if self.streams.is_empty() => Places::Free,
+            Places::Whole if !was_used => Places::Left(Instant::now()),
+            Places::Whole | Places::Left(_) if was_used => Places::Ending,
+            other => other,
+        };
+    }
 }
 
 impl Server {
@@ -174,23 +213,24 @@ impl Drop for Server {
 /// Accepts connections until the server is closed.
 fn accept(listener: &Listener, shared: &Arc<Shared>) {
     loop {
-        {
-            let mut open = shared.open.lock();
-            while !open.closed && open.accepted == CONNECTIONS {
-                shared.changed.wait(&mut open);
-            }
-            if open.closed {
+        let Ok(stream) = listener.accept() else {
+            if shared.open.lock().closed {
                 return;
             }
-        }
-        let Ok(stream) = listener.accept() else {
-            if !shared.open.lock().closed {
-                // Out of file descriptors: some will be free again.
-                thread::sleep(Duration::from_millis(50));
-            }
+            // Out of file descriptors: some will be free again.
+            thread::sleep(Duration::from_millis(50));
             continue;
         };
         let mut open = shared.open.lock();
+        while !open.closed && !open.has_place() {
+            let places = open.places;
+            match places {
+                Places::Left(since) => {
+                    shared.changed.wait_until(&mut open, since + LEFT_PLACE_TIME);
+                }
+                _ => shared.changed.wait(&mut open),
+            }
+        }
         if open.closed {
             return;
         }
@@ -202,12 +242,12 @@ fn accept(listener: &Listener, shared: &Arc<Shared>) {
             .stack_size(STACK_BYTES)
             .spawn(move || of_thread.connection(number, stream));
         if let Ok(thread) = spawned {
-            if open.accepted == 0 {
+            if open.streams.is_empty() {
                 shared.application.connected();
             }
             open.next += 1;
-            open.accepted += 1;
             open.streams.push((number, kept));
+            open.places = if open.streams.len() == CONNECTIONS { Places::Whole } else { Places::Free };
             open.threads.retain(|thread| !thread.is_finished());
             open.threads.push(thread);
         }
@@ -218,17 +258,14 @@ impl Shared {
     /// Serves a connection to its end.
     fn connection(&self, number: u64, stream: Stream) {
         // A peer that sends garbage, goes away or does not read ends its connection alone.
-        let _ = self.serve(stream);
-        let mut open = self.open.lock();
-        open.streams.retain(|(other, _)| *other != number);
-        if open.streams.is_empty() {
-            open.accepted = 0;
-        }
-        drop(open);
+        let mut was_used = false;
+        let _ = self.serve(stream, &mut was_used);
+        self.open.lock().ended(number, was_used);
         self.changed.notify_all();
     }
 
-    fn serve(&self, stream: Stream) -> Result<(), FrameError> {
+    /// Answers requests. `was_used` becomes true with the first one.
+    fn serve(&self, stream: Stream, was_used: &mut bool) -> Result<(), FrameError> {
         stream.set_write_timeout(WRITE_TIMEOUT)?;
         let mut reader = BufReader::with_capacity(READ_BUFFER_BYTES, stream.try_clone()?);
         let mut writer = BufWriter::with_capacity(WRITE_BUFFER_BYTES, stream);
@@ -244,6 +281,7 @@ impl Shared {
                 }
             };
             let Some(Request { value }) = request else { return Ok(()) };
+            *was_used = true;
             let answer = match value {
                 Some(request::Value::Echo(pb::RequestEcho { message })) => {
                     response::Value::Echo(pb::ResponseEcho { message })

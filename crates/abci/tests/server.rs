@@ -163,6 +163,24 @@ fn a_second_set_of_connections_waits_for_the_end_of_the_first() {
 }
 
 #[test]
+fn a_probe_that_leaves_gives_its_place_back() {
+    let (_dir, path, server) = serve(&Arc::default());
+    let probe = Client::connect(&path);
+    until("the probe", || server.status().connections == 1);
+    let others: Vec<Client> = (1..CONNECTIONS).map(|_| Client::connect(&path)).collect();
+    until("four connections", || server.status().connections == CONNECTIONS);
+    drop(probe);
+    let mut last = Client::connect(&path);
+    let message = "hello".to_owned();
+    last.send(request::Value::Echo(pb::RequestEcho { message: message.clone() }));
+    last.send(request::Value::Flush(pb::RequestFlush {}));
+    assert_eq!(last.read(), Some(response::Value::Echo(pb::ResponseEcho { message })));
+    assert_eq!(last.read(), Some(response::Value::Flush(pb::ResponseFlush {})));
+    assert_eq!(server.status().connections, CONNECTIONS);
+    drop(others);
+}
+
+#[test]
 fn a_socket_of_a_dead_process_is_replaced_a_live_one_not() {
     let (dir, path, server) = serve(&Arc::default());
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
