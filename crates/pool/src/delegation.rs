@@ -2,7 +2,7 @@
 //! change at any time has one transaction in flight, so that one call cannot invalidate many
 //! pending transactions.
 
-use super::{PoolEntry, PoolError, inner::Inner};
+use super::{PoolEntry, PoolError, contiguous, inner::Inner};
 use hearth_primitives::Account;
 
 /// Most pending transactions of an account for which an authorization is sent.
@@ -18,14 +18,21 @@ pub(super) fn check(inner: &Inner, entry: &PoolEntry, account: &Account) -> Resu
     Ok(())
 }
 
+/// Only transactions that can be executed are in flight: those behind a nonce gap do not count, as
+/// in go-ethereum (core/txpool/legacypool/legacypool.go: checkDelegationLimit).
 fn one_in_flight(inner: &Inner, entry: &PoolEntry, account: &Account) -> Result<(), PoolError> {
     if !account.has_code() && !inner.authorities.contains_key(&entry.sender) {
         return Ok(());
     }
     match inner.by_account.get(&entry.sender) {
-        None if entry.nonce != account.nonce => Err(PoolError::DelegatedGap),
-        None => Ok(()),
-        Some(waiting) if waiting.queue.contains_key(&entry.nonce) => Ok(()),
-        Some(_) => Err(PoolError::DelegatedLimit),
+        Some(waiting) if waiting.queue.contains_key(&account.nonce) => {
+            let mut in_flight = contiguous(&waiting.queue, account.nonce);
+            if in_flight.any(|there| there.nonce == entry.nonce) {
+                return Ok(());
+            }
+            Err(PoolError::DelegatedLimit)
+        }
+        _ if entry.nonce == account.nonce => Ok(()),
+        _ => Err(PoolError::DelegatedGap),
     }
 }

@@ -431,6 +431,22 @@ fn a_delegated_account_has_one_transaction_in_flight() {
 }
 
 #[test]
+fn what_waits_behind_a_gap_is_not_in_flight() {
+    let bench = Bench::new();
+    bench.add(sent(1, transfer(1, GWEI))).expect("waits behind a gap");
+    bench.add(set_code(0, 0, 1)).expect("fits");
+    let gap = "gapped-nonce tx from delegated accounts";
+    assert_eq!(bench.refusal(sent(1, transfer(1, 2 * GWEI))), gap);
+    assert_eq!(bench.refusal(sent(1, transfer(2, GWEI))), gap);
+    bench.add(sent(1, transfer(0, GWEI))).expect("closes the gap");
+    assert_eq!(
+        bench.refusal(sent(1, transfer(2, GWEI))),
+        "in-flight transaction limit reached for delegated accounts"
+    );
+    bench.add(sent(1, transfer(1, 2 * GWEI))).expect("it may be replaced");
+}
+
+#[test]
 fn an_account_has_blobs_waiting_or_none() {
     let bench = Bench::new();
     bench.add(blob(sidecar())).expect("fits");
