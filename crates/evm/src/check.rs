@@ -4,8 +4,9 @@ use crate::{
     error::{BlockError, Field, expect_eq},
     spec::{ChainSpec, Fork},
 };
-use alloy_consensus::{Header, proofs};
-use hearth_primitives::BlockOutput;
+use alloy_consensus::{Header, TxReceipt as _, proofs};
+use alloy_primitives::Bloom;
+use hearth_primitives::{BlockOutput, Receipt};
 
 /// Checks gas used, receipts root, logs bloom, blob gas used and requests hash against the header.
 /// The caller checks the state root.
@@ -17,6 +18,16 @@ pub fn check_output(spec: &ChainSpec, header: &Header, output: &BlockOutput) -> 
     let receipts = proofs::calculate_receipt_root(&output.receipts);
     expect_eq(Field::ReceiptsRoot, receipts, header.receipts_root)?;
     check_without_receipts_root(spec, header, output)
+}
+
+/// Checks receipts that were not made here: the receipts root and the logs bloom of their header.
+///
+/// # Errors
+/// [`BlockError::Mismatch`] names the field.
+pub fn check_receipts(header: &Header, receipts: &[Receipt]) -> Result<(), BlockError> {
+    expect_eq(Field::ReceiptsRoot, proofs::calculate_receipt_root(receipts), header.receipts_root)?;
+    let bloom = receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | receipt.bloom());
+    expect_eq(Field::LogsBloom, bloom, header.logs_bloom)
 }
 
 /// [`check_output`] without the receipts root. Before Byzantium that root covers state roots, which

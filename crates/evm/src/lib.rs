@@ -40,7 +40,7 @@ mod watched;
 mod write_set;
 
 pub use changes::merge as merge_changes;
-pub use check::{check_output, check_without_receipts_root};
+pub use check::{check_output, check_receipts, check_without_receipts_root};
 pub use code_cache::{CODE_CACHE_BYTES, forget_code};
 pub use empty_block::{
     EmptyBlock, RING_SLOTS, SystemAccounts, empty_block_output, has_no_transactions, next_empty_block,

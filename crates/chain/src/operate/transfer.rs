@@ -5,16 +5,16 @@
 use super::{Reading, described, state_options};
 use crate::format;
 use crate::home::{ChainFile, HomePaths, RulesFrom, parse_genesis, write_whole};
-use crate::{ChainError, ChainOptions};
-use alloy_primitives::B256;
-use hearth_evm::ChainSpec;
+use crate::{ChainError, ChainOptions, Network};
+use alloy_primitives::{Address, B256, U256};
+use hearth_evm::{BlockEnvironment, ChainSpec, UNSIGNED_S, check_receipts, recover_sender, validate_roots};
 use hearth_flatkv::{
     Attachment, CommitmentKind, Exported, FlatKv, FlatKvError, Head, ImportSource, Imported, IndexWrite,
     WatchTransfer,
 };
 use hearth_ledger::index::number_key;
-use hearth_ledger::{Ledger, StoredRows};
-use hearth_primitives::Height;
+use hearth_ledger::{Ledger, LedgerError, StoredBlock, StoredReceipts, StoredRows};
+use hearth_primitives::{Block, Height, Transaction};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -106,16 +106,18 @@ pub fn import_state(
     let source = ImportSource::open(input)?;
     let given = Attachments::read(&source)?;
     format::check(&paths)?;
+    let mut rules = given.file.rules.network().map(Network::spec);
     if let Some(genesis) = &given.genesis {
         let (spec, _) = parse_genesis(&paths.genesis(), genesis)?;
         check_id(&spec, &given.file)?;
         write_whole(&paths.genesis(), genesis.as_bytes())?;
+        rules = rules.or(Some(spec));
     }
     let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
     let kv = state_options(&paths, &given.file, options);
     let anchor = |kv: &std::sync::Arc<FlatKv>| {
         let ledger = Ledger::new(tables.clone(), kv.clone());
-        let anchored = given.anchor(&ledger);
+        let anchored = given.anchor(&ledger, rules.as_ref());
         ledger.close();
         anchored
     };
@@ -136,6 +138,31 @@ fn check_id(spec: &ChainSpec, file: &ChainFile) -> Result<(), ChainError> {
     Err(ChainError::BadStream { why })
 }
 
+fn bad(why: impl ToString) -> ChainError {
+    ChainError::BadStream { why: why.to_string() }
+}
+
+/// The stream is at fault where its rows do not decode.
+fn row_error(error: LedgerError) -> ChainError {
+    match error {
+        error @ LedgerError::Undecodable { .. } => bad(error),
+        other => other.into(),
+    }
+}
+
+/// Whether these are the senders of a block's transactions. A development chain executes
+/// transactions without a signature: in its place they name their sender.
+fn are_senders(spec: &ChainSpec, block: &Block, senders: &[Address]) -> bool {
+    let env = BlockEnvironment::from_header(spec, &block.header);
+    let is_sender = |(tx, sender): (&Transaction, &Address)| {
+        let signature = tx.signature();
+        let is_named = signature.s() == UNSIGNED_S && signature.r() == U256::from_be_slice(sender.as_slice());
+        is_named || recover_sender(spec, &env, tx).is_ok_and(|signer| signer == *sender)
+    };
+    let transactions = &block.body.transactions;
+    transactions.len() == senders.len() && transactions.iter().zip(senders).all(is_sender)
+}
+
 /// What a stream brings beside the state.
 struct Attachments {
     file: ChainFile,
@@ -147,7 +174,6 @@ struct Attachments {
 
 impl Attachments {
     fn read(source: &ImportSource<'_>) -> Result<Self, ChainError> {
-        let bad = |why: &str| ChainError::BadStream { why: why.to_owned() };
         let head = source.head().head;
         let text = |name: &str| {
             let bytes = source.attachment(name)?;
@@ -155,7 +181,7 @@ impl Attachments {
         };
         let chain = text(CHAIN).ok_or_else(|| bad("it has no description of a chain"))?;
         let file: ChainFile =
-            serde_json::from_str(&chain).map_err(|error| bad(&format!("its chain description: {error}")))?;
+            serde_json::from_str(&chain).map_err(|error| bad(format!("its chain description: {error}")))?;
         if CommitmentKind::from(file.commitment) != source.head().kind {
             return Err(bad("its chain has another commitment than its state"));
         }
@@ -184,28 +210,61 @@ impl Attachments {
         Ok(Self { file, genesis, rows, ancestors, head })
     }
 
-    /// Writes the block to the ledger: its index rows, and the end of the tables with it.
-    fn anchor(&self, ledger: &Ledger) -> Result<(Vec<IndexWrite>, Vec<u64>), ChainError> {
+    /// Compares what surrounds the state with the header of its block. A light client knows the
+    /// hash of that header alone, so that whatever is not compared is the word of a peer.
+    fn check(
+        &self,
+        spec: &ChainSpec,
+        block: &StoredBlock,
+        receipts: &StoredReceipts,
+    ) -> Result<(), ChainError> {
+        let (block, header) = (&block.block, &block.block.header);
+        if header.state_root != self.head.commitment {
+            return Err(bad("its block has another state root than its state"));
+        }
+        validate_roots(spec, block).map_err(bad)?;
+        check_receipts(header, &receipts.receipts).map_err(bad)?;
+        if !are_senders(spec, block, &receipts.senders) {
+            return Err(bad("its senders are not those of the transactions"));
+        }
+        let first = self.head.height.saturating_sub(ANCESTOR_HASHES);
+        let numbers = self.ancestors.iter().map(|(number, _)| *number);
+        if !numbers.eq(first..self.head.height) {
+            return Err(bad(format!("its ancestors are not all of the last {ANCESTOR_HASHES}")));
+        }
+        Ok(())
+    }
+
+    /// Writes the block to the ledger: its index rows, and the end of the tables with it. `rules`
+    /// are those of the chain, where they are known.
+    fn anchor(
+        &self,
+        ledger: &Ledger,
+        rules: Option<&ChainSpec>,
+    ) -> Result<(Vec<IndexWrite>, Vec<u64>), ChainError> {
+        let has_roots = CommitmentKind::from(self.file.commitment) != CommitmentKind::None;
         let row =
             |number: Height, hash: &B256| IndexWrite { key: number_key(number), value: Some(hash.to_vec()) };
         let mut index: Vec<_> = self.ancestors.iter().map(|(number, hash)| row(*number, hash)).collect();
         match &self.rows {
             Some(rows) => {
-                let (block, receipts) = ledger.append_rows(self.head.height, self.head.hash, rows)?;
-                let bad = |why: &str| ChainError::BadStream { why: why.to_owned() };
+                let (block, receipts) =
+                    ledger.append_rows(self.head.height, self.head.hash, rows).map_err(row_error)?;
                 if self.ancestors.last().is_some_and(|(_, hash)| *hash != block.block.header.parent_hash) {
                     return Err(bad("the ancestors do not lead to its block"));
                 }
-                let has_roots = CommitmentKind::from(self.file.commitment) != CommitmentKind::None;
-                if has_roots && block.block.header.state_root != self.head.commitment {
-                    return Err(bad("its block has another state root than its state"));
+                if has_roots {
+                    let spec = rules.ok_or_else(|| bad("it has no rules of its chain"))?;
+                    self.check(spec, &block, &receipts)?;
                 }
                 let (number, hash) = (self.head.height, self.head.hash);
                 index.extend(ledger.index_rows(&block.block, hash, &receipts.receipts, None));
-                let natives = ledger.sidecar(&hash)?.natives;
+                let natives = ledger.sidecar(&hash).map_err(row_error)?.natives;
                 let hashes = natives.iter().map(|native| hearth_cosmos::sha256(&native.bytes));
                 index.extend(ledger.native_index_rows(number, hash, hashes));
             }
+            // Nothing would say whether the state is that of the head.
+            None if has_roots => return Err(bad("it has no block")),
             None => index.push(row(self.head.height, &self.head.hash)),
         }
         Ok((index, ledger.positions()))

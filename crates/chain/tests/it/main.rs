@@ -13,3 +13,4 @@ mod ledger_repair;
 mod ready;
 mod reorg;
 mod support;
+mod transfer;
