@@ -6,10 +6,12 @@ use crate::{
     lthash::lthash_genesis,
 };
 use hearth_abci::{Timestamp, pb};
+use hearth_chain::{ChainOptions, operate::Reading};
+use hearth_flatkv::ImportSource;
 use hearth_home::NodeError;
 use hearth_rpc::Request;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 /// Heights between two snapshots.
 const INTERVAL: u64 = 10;
@@ -139,6 +141,50 @@ fn begins_with_a_state(genesis: &str) {
         commit(&mut first, height);
     }
     assert!(snapshot(&mut joined, 30) == snapshot(&mut first, 30), "the same bytes");
+}
+
+/// A snapshot of a closed home, with a receipt that was changed and with the right checksums.
+fn with_another_receipt(home: &Path, offered: &pb::Snapshot, chunk: &[u8]) -> (pb::Snapshot, Vec<u8>) {
+    /// Place of the status of the receipt, behind the sender and the type.
+    const STATUS_AT: usize = 23;
+    let mut input = chunk;
+    let source = ImportSource::open(&mut input).expect("a stream");
+    let (height, parent) = (source.head().head.height, source.head().parent);
+    let mut attachments = Vec::new();
+    for name in ["chain.json", "genesis.json", "block", "receipts", "ancestors"] {
+        let mut bytes = source.attachment(name).expect("is there").to_vec();
+        if name == "receipts" {
+            bytes[STATUS_AT] ^= 1;
+        }
+        attachments.push((name.to_owned(), bytes));
+    }
+    let reading = Reading::open(home, &ChainOptions::default(), Some(height)).expect("opens");
+    let mut stream = Vec::new();
+    reading.kv().export(height, parent, &attachments, &mut stream, &mut |_| true).expect("exports");
+    reading.close().expect("closes");
+    // The hash of the whole, and that of its only chunk.
+    let hash = blake3::hash(&stream).as_bytes().to_vec();
+    let snapshot = pb::Snapshot { hash: hash.clone().into(), metadata: hash.into(), ..offered.clone() };
+    (snapshot, stream)
+}
+
+#[test]
+fn a_snapshot_that_its_header_contradicts_is_refused() {
+    let genesis = genesis();
+    let (mut first, offered, chunk) = peer(&genesis, 1);
+    commit(&mut first, 21);
+    first.node.close().expect("closes");
+    let (spoilt, spoilt_chunk) = with_another_receipt(first.home(), &offered, &chunk);
+    let app_hash = first.app_hashes[19].clone();
+    let mut joining = Joining::begin(&genesis);
+    assert_eq!(joining.offer(&spoilt, &app_hash), ACCEPT);
+    assert_eq!(joining.apply(0, &spoilt_chunk, "liar").result, REJECT_SNAPSHOT);
+    assert_eq!(joining.info().last_block_height, 0, "nothing came of it");
+    assert_eq!(joining.offer(&offered, &app_hash), ACCEPT);
+    assert_eq!(joining.apply(0, &chunk, "peer").result, TAKEN);
+    let mut joined = joining.opened(3, &first);
+    commit(&mut joined, 21);
+    assert_eq!(joined.app_hashes[20], first.app_hashes[20]);
 }
 
 #[test]
