@@ -11,9 +11,11 @@ it('end at once where the connection has closed', async () => {
   const subscriber = subscriptions.openSubscriber()
   subscriptions.close()
   let [cancelled, stopped] = [0, 0]
-  const results = { [Symbol.asyncIterator]: never }
+  const results = async function* () {
+    yield never()
+  }
   subscriber.subscribe('debug', {
-    results,
+    results: results(),
     cancel: () => {
       cancelled++
     },
