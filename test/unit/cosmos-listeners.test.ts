@@ -2,7 +2,7 @@
 // tokens, metrics.
 import fs from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
@@ -198,6 +198,20 @@ describe('REST', () => {
     expect((await get('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: '[]' })).json.message).toBe('the body has to be an object')
     const { get: small } = await open(() => ok('{}'), { flags: { 'evm.max_request_body_bytes': '1 KiB' } })
     expect((await small('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${'A'.repeat(2000)}"}` })).status).toBe(413)
+  })
+
+  it('takes bodies up to evm.max_concurrent_request_bytes at a time', async () => {
+    const flags = { 'evm.max_concurrent_request_bytes': '1 MiB', 'evm.max_request_body_bytes': '1 MiB', 'evm.max_share_per_client': '1' }
+    const { get, listeners } = await open(() => ok('{}'), { flags })
+    const simulate = (text: string) => get('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${text}"}` })
+    const half = 'A'.repeat(700 * 1024)
+    expect((await simulate(half)).status).toBe(200)
+    const first = net.connect(Number(new URL(listeners.restUrl as string).port), '127.0.0.1')
+    first.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${half.length}\r\n\r\n{`)
+    await expect.poll(async () => (await simulate(half)).status).toBe(429)
+    expect((await simulate('AQI=')).status).toBe(200)
+    first.destroy()
+    await expect.poll(async () => (await simulate(half)).status).toBe(200)
   })
 
   it('shortens pages to rest.max_page', async () => {

@@ -288,6 +288,23 @@ describe('a block that is refused', () => {
     await atHead(test, bad)
     expect(test.given.filter(({ source }) => source === 'none')).toEqual([])
   })
+
+  it('for its witness is not left to an upstream without an answer', async () => {
+    const upstreams = [await upstreamWith(1), await upstreamWith(1), await upstreamWith(1)]
+    const [bad, silent] = upstreams as [TestUpstream, TestUpstream]
+    const test = new TestCore()
+    follow(upstreams, { timeoutMs: 300 }, test)
+    await atHead(test, bad)
+    const isWitness = ({ method }: { method: string }): boolean => method === 'debug_executionWitnessByHash'
+    bad.more = (request) => (isWitness(request) ? { result: { state: ['bad'] } } : undefined)
+    silent.fault = (requests) => (requests.some(isWitness) ? { hang: true } : undefined)
+    test.judge = ({ witness }) => (witness?.includes('bad') ? { status: 'refused', field: 'witness', reason: 'no node' } : undefined)
+    const next = blocksAfter(bad.head, 1)
+    for (const upstream of upstreams) upstream.add(next)
+    await atHead(test, bad)
+    expect(test.given.at(-1)).toMatchObject({ source: 'witness', witness: JSON.stringify({ state: [next[0]?.hash] }) })
+    expect(silent.asked('debug_executionWitnessByHash').length).toBeGreaterThan(0)
+  })
 })
 
 describe('an upstream', () => {
