@@ -200,7 +200,7 @@ describe('REST', () => {
     expect((await small('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${'A'.repeat(2000)}"}` })).status).toBe(413)
   })
 
-  it('takes bodies up to evm.max_concurrent_request_bytes at a time', async () => {
+  it('takes bodies within evm.max_concurrent_request_bytes', async () => {
     const flags = { 'evm.max_concurrent_request_bytes': '1 MiB', 'evm.max_request_body_bytes': '1 MiB', 'evm.max_share_per_client': '1' }
     const { get, listeners } = await open(() => ok('{}'), { flags })
     const simulate = (text: string) => get('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${text}"}` })
