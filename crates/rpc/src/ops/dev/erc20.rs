@@ -51,10 +51,7 @@ struct Touched {
 
 /// Sets an entry: of the slots that reading it touches, the one whose value is what is read.
 pub(super) fn set(site: &Site<'_>, token: Address, entry: Entry, value: U256) -> Answer {
-    // The call costs nothing.
-    let gas_price = Some(U256::ZERO);
-    let request =
-        CallRequest { to: Some(token), input: Some(entry.call()), gas_price, ..CallRequest::default() };
+    let request = CallRequest { to: Some(token), input: Some(entry.call()), ..CallRequest::default() };
     let bad = |error: &dyn std::fmt::Display| NodeError::Internal { message: error.to_string() };
     let list = access_list::create(site.home, &request, None, None, site.stop)?;
     let Listed { access_list } = serde_json::from_slice(&list).map_err(|error| bad(&error))?;
