@@ -42,7 +42,7 @@ it('a node without a reader of its output serves and closes', async () => {
   // Each block is a line of output.
   for (let height = 1; height <= 5; height++) {
     await rpc(url, 'evm_mine', [])
-    expect(await rpc(url, 'eth_blockNumber', [])).toBe(`0x${height.toString(16)}`)
+    expect((await rpc(url, 'eth_blockNumber', [])).result).toBe(`0x${height.toString(16)}`)
     await sleep(20)
   }
   child.kill('SIGTERM')
