@@ -156,7 +156,7 @@ pub enum PoolError {
         /// The most it can cost in wei.
         cost: U256,
     },
-    /// The sender cannot pay for it beside those that wait already.
+    /// The sender cannot pay for it beside those that can be executed already.
     #[error("insufficient funds for gas * price + value: balance {balance}, queued cost {queued}, tx cost {cost}, overshot {}", queued.saturating_add(*cost).saturating_sub(*balance))]
     Overdraft {
         /// The sender's balance in wei.
@@ -165,6 +165,18 @@ pub enum PoolError {
         queued: U256,
         /// The most it can cost in wei.
         cost: U256,
+    },
+    /// As [`Self::Overdraft`], of a transaction that takes the nonce of another one.
+    #[error("insufficient funds for gas * price + value: balance {balance}, queued cost {queued}, tx bumped {}, overshot {}", bump(*old, *cost), queued.saturating_sub(*old).saturating_add(*cost).saturating_sub(*balance))]
+    BumpOverdraft {
+        /// The sender's balance in wei.
+        balance: U256,
+        /// The most the waiting ones can cost in wei, the replaced one included.
+        queued: U256,
+        /// The most it can cost in wei.
+        cost: U256,
+        /// The most the replaced one can cost in wei.
+        old: U256,
     },
     /// A replacement that does not offer enough more.
     #[error("replacement transaction underpriced")]
@@ -206,6 +218,11 @@ pub enum PoolError {
     /// The state could not be read.
     #[error(transparent)]
     State(#[from] StateError),
+}
+
+/// How much more a replacement can cost, in wei; with a sign where it is less.
+fn bump(old: U256, new: U256) -> String {
+    if new < old { format!("-{}", old - new) } else { (new - old).to_string() }
 }
 
 /// Wei as ether, for reading only.

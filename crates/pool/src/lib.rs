@@ -168,6 +168,9 @@ impl TransactionPool {
         validate::with_account(&entry, &account, queue, &self.limits)?;
         delegation::check(&inner, &entry, &account)?;
         let replaced = queue.and_then(|queue| queue.get(&entry.nonce)).cloned();
+        if let Some(old) = &replaced {
+            validate::replacement(&entry, old, &self.limits)?;
+        }
         let follows =
             |queue: &Queue| contiguous(queue, account.nonce).count() as u64 >= entry.nonce - account.nonce;
         let executable = entry.nonce == account.nonce || queue.is_some_and(follows);
@@ -349,9 +352,9 @@ fn contiguous(queue: &Queue, next: u64) -> impl Iterator<Item = &Arc<PoolEntry>>
     from_next.zip(next..).take_while(|((nonce, _), want)| *nonce == want).map(|((_, entry), _)| entry)
 }
 
-/// What all waiting transactions of an account may cost together, in wei.
-fn expenditure(queue: &Queue) -> U256 {
-    queue.values().fold(U256::ZERO, |sum, entry| sum.saturating_add(entry.cost))
+/// What transactions may cost together, in wei.
+fn expenditure<'a>(entries: impl Iterator<Item = &'a Arc<PoolEntry>>) -> U256 {
+    entries.fold(U256::ZERO, |sum, entry| sum.saturating_add(entry.cost))
 }
 
 #[cfg(test)]

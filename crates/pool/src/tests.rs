@@ -256,6 +256,27 @@ fn what_waits_must_be_payable_together() {
         bench.refusal(sent(0, transfer(2, 1))),
         "insufficient funds for gas * price + value: balance 50000, queued cost 42002, tx cost 21001, overshot 13003"
     );
+    // A replacement adds what it costs more; that comes before its price.
+    let mut dear = transfer(1, 1);
+    dear.value = U256::from(8_000);
+    assert_eq!(
+        bench.refusal(sent(0, dear)),
+        "insufficient funds for gas * price + value: balance 50000, queued cost 42002, tx bumped 7999, overshot 1"
+    );
+}
+
+#[test]
+fn what_waits_behind_a_gap_takes_no_funds() {
+    let bench = Bench::new();
+    bench.set(0, 0, U256::from(50_000));
+    bench.add(sent(0, transfer(5, 2))).expect("42001 wei at most, behind a gap");
+    bench.add(sent(0, transfer(0, 1))).expect("21001 wei at most");
+    bench.add(sent(0, transfer(1, 1))).expect("42002 wei at most");
+    bench.set(0, 0, U256::from(42_001));
+    assert_eq!(
+        bench.refusal(sent(0, transfer(1, 2))),
+        "insufficient funds for gas * price + value: balance 42001, queued cost 42002, tx bumped 21000, overshot 21001"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The conditions under which the pool keeps a transaction: first by itself, then against its
 //! sender's account.
 
-use super::{PoolError, PoolLimits, Queue, entry::highest_cost, expenditure};
+use super::{PoolError, PoolLimits, Queue, contiguous, entry::highest_cost, expenditure};
 use crate::PoolEntry;
 use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, crypto::RecoveryError};
 use alloy_eips::{
@@ -239,27 +239,35 @@ pub(super) fn with_account(
     if queue.values().next().is_some_and(|waiting| waiting.has_blobs() != entry.has_blobs()) {
         return Err(PoolError::OtherKindWaits);
     }
-    let queued = expenditure(queue);
-    match queue.get(&entry.nonce) {
-        Some(old) => {
-            let percent = if entry.has_blobs() { BLOB_PRICE_BUMP_PERCENT } else { limits.price_bump_percent };
-            if !outbids(entry, old, percent) {
-                return Err(PoolError::ReplacementUnderpriced);
-            }
-            let queued = queued.saturating_sub(old.cost);
-            overdraft(account.balance, queued, entry.cost)
-        }
-        None if queue.len() >= limits.max_per_account => Err(PoolError::AccountLimit { pooled: queue.len() }),
-        None => overdraft(account.balance, queued, entry.cost),
+    // Those behind a nonce gap may never be executed: they take no funds, as in go-ethereum
+    // (core/txpool/legacypool/legacypool.go: validateTx).
+    let executable = || contiguous(queue, account.nonce);
+    let queued = expenditure(executable());
+    let replaced = executable().find(|there| there.nonce == entry.nonce);
+    overdraft(account.balance, queued, entry.cost, replaced.map(|old| old.cost))?;
+    if !queue.contains_key(&entry.nonce) && queue.len() >= limits.max_per_account {
+        return Err(PoolError::AccountLimit { pooled: queue.len() });
     }
+    Ok(())
 }
 
-fn overdraft(balance: U256, queued: U256, cost: U256) -> Result<(), PoolError> {
-    if queued.saturating_add(cost) > balance {
-        Err(PoolError::Overdraft { balance, queued, cost })
-    } else {
-        Ok(())
+/// Checks that a transaction offers enough more than the one whose nonce it takes.
+pub(super) fn replacement(entry: &PoolEntry, old: &PoolEntry, limits: &PoolLimits) -> Result<(), PoolError> {
+    let percent = if entry.has_blobs() { BLOB_PRICE_BUMP_PERCENT } else { limits.price_bump_percent };
+    if outbids(entry, old, percent) { Ok(()) } else { Err(PoolError::ReplacementUnderpriced) }
+}
+
+/// Checks that the balance covers what can be executed already and this one; `replaced` is what the
+/// one costs whose nonce it takes.
+fn overdraft(balance: U256, queued: U256, cost: U256, replaced: Option<U256>) -> Result<(), PoolError> {
+    let others = queued.saturating_sub(replaced.unwrap_or_default());
+    if others.saturating_add(cost) <= balance {
+        return Ok(());
     }
+    Err(match replaced {
+        Some(old) => PoolError::BumpOverdraft { balance, queued, cost, old },
+        None => PoolError::Overdraft { balance, queued, cost },
+    })
 }
 
 /// Whether fee cap, tip and (for blobs) blob fee cap are all higher by the required percentage.
