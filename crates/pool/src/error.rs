@@ -181,6 +181,12 @@ pub enum PoolError {
     /// A replacement that does not offer enough more.
     #[error("replacement transaction underpriced")]
     ReplacementUnderpriced,
+    /// The same of a transaction with blobs, for which go-ethereum names the price.
+    #[error("replacement transaction underpriced: {reason}")]
+    BlobReplacementUnderpriced {
+        /// Which price, and by how much.
+        reason: String,
+    },
     /// The account has reached its limit of transactions in the pool.
     #[error("account limit exceeded: pooled {pooled} txs")]
     AccountLimit {

@@ -141,6 +141,10 @@ fn a_replacement_needs_ten_percent_more() {
     assert_eq!(bench.pool.len(), 1);
     assert!(bench.pool.get(&old.hash).is_none());
     assert!(bench.pool.get(&new.hash).is_some());
+    // Fractions of a wei do not count: 10 % more than 101 wei are 111.
+    bench.add(sent(1, transfer(0, 101))).expect("fits");
+    assert_eq!(bench.refusal(sent(1, transfer(0, 110))), "replacement transaction underpriced");
+    bench.add(sent(1, transfer(0, 111))).expect("outbids");
 }
 
 #[test]
@@ -309,12 +313,16 @@ fn ready_skips_low_fees_and_puts_the_best_tip_first() {
 }
 
 fn blob(sidecar: BlobTransactionSidecar) -> PooledTransaction {
+    priced_blob(sidecar, GWEI, 10)
+}
+
+fn priced_blob(sidecar: BlobTransactionSidecar, fee: u128, blob_fee: u128) -> PooledTransaction {
     let tx = TxEip4844 {
         chain_id: DEV_CHAIN_ID,
         gas_limit: 21_000,
-        max_fee_per_gas: GWEI,
-        max_priority_fee_per_gas: GWEI,
-        max_fee_per_blob_gas: 10,
+        max_fee_per_gas: fee,
+        max_priority_fee_per_gas: fee,
+        max_fee_per_blob_gas: blob_fee,
         to: Address::repeat_byte(7),
         blob_versioned_hashes: sidecar.versioned_hashes().collect(),
         ..Default::default()
@@ -345,6 +353,18 @@ fn blobs_are_checked_and_brought_to_cell_proofs() {
     let mut other = sidecar();
     other.blobs[0].0[1] ^= 1;
     assert!(Bench::new().refusal(blob(other)).starts_with("KZG verification error"));
+}
+
+#[test]
+fn a_replacement_of_blobs_pays_twice_as_much() {
+    let bench = Bench::new();
+    bench.add(priced_blob(sidecar(), 100, 10)).expect("fits");
+    let refusal = |fee, blob_fee| bench.refusal(priced_blob(sidecar(), fee, blob_fee));
+    let why = "replacement transaction underpriced: new tx";
+    assert_eq!(refusal(100, 20), format!("{why} gas fee cap 100 <= 100 queued"));
+    assert_eq!(refusal(200, 10), format!("{why} blob gas fee cap 10 <= 10 queued"));
+    assert_eq!(refusal(199, 20), format!("{why} gas fee cap 199 < 100 queued + 100% replacement penalty"));
+    bench.add(priced_blob(sidecar(), 200, 20)).expect("twice as much");
 }
 
 #[test]

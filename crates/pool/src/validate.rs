@@ -251,10 +251,29 @@ pub(super) fn with_account(
     Ok(())
 }
 
-/// Checks that a transaction offers enough more than the one whose nonce it takes.
+/// Checks a transaction against the one whose nonce it takes: fee cap, tip and (for blobs) blob fee
+/// cap must all be higher by the required percentage, of which go-ethereum drops fractions of a wei.
 pub(super) fn replacement(entry: &PoolEntry, old: &PoolEntry, limits: &PoolLimits) -> Result<(), PoolError> {
+    let tip = |entry: &PoolEntry| entry.transaction.max_priority_fee_per_gas().unwrap_or(entry.max_fee);
+    let mut prices = vec![("gas fee cap", entry.max_fee, old.max_fee), ("gas tip cap", tip(entry), tip(old))];
+    let blob = |entry: &PoolEntry| entry.transaction.max_fee_per_blob_gas();
+    // Both or none have blobs: another kind is refused before.
+    if let (Some(new), Some(old)) = (blob(entry), blob(old)) {
+        prices.push(("blob gas fee cap", new, old));
+    }
     let percent = if entry.has_blobs() { BLOB_PRICE_BUMP_PERCENT } else { limits.price_bump_percent };
-    if outbids(entry, old, percent) { Ok(()) } else { Err(PoolError::ReplacementUnderpriced) }
+    let least = |old: u128| U256::from(old) * U256::from(100 + percent) / U256::from(100);
+    let not_above = prices.iter().find(|(_, new, old)| new <= old);
+    let reason = not_above.map(|(name, new, old)| format!("new tx {name} {new} <= {old} queued"));
+    let reason = reason.or_else(|| {
+        let (name, new, old) = prices.iter().find(|(_, new, old)| U256::from(*new) < least(*old))?;
+        Some(format!("new tx {name} {new} < {old} queued + {percent}% replacement penalty"))
+    });
+    match reason {
+        None => Ok(()),
+        Some(reason) if entry.has_blobs() => Err(PoolError::BlobReplacementUnderpriced { reason }),
+        Some(_) => Err(PoolError::ReplacementUnderpriced),
+    }
 }
 
 /// Checks that the balance covers what can be executed already and this one; `replaced` is what the
@@ -268,20 +287,4 @@ fn overdraft(balance: U256, queued: U256, cost: U256, replaced: Option<U256>) ->
         Some(old) => PoolError::BumpOverdraft { balance, queued, cost, old },
         None => PoolError::Overdraft { balance, queued, cost },
     })
-}
-
-/// Whether fee cap, tip and (for blobs) blob fee cap are all higher by the required percentage.
-fn outbids(new: &PoolEntry, old: &PoolEntry, percent: u64) -> bool {
-    let enough = |new: u128, old: u128| {
-        let want = U256::from(old) * U256::from(100 + percent);
-        new > old && U256::from(new) * U256::from(100) >= want
-    };
-    let tip = |entry: &PoolEntry| entry.transaction.max_priority_fee_per_gas().unwrap_or(entry.max_fee);
-    let blob = |entry: &PoolEntry| entry.transaction.max_fee_per_blob_gas();
-    let blobs = match (blob(new), blob(old)) {
-        (Some(new), Some(old)) => enough(new, old),
-        // Both or none have blobs: another kind is refused before.
-        _ => true,
-    };
-    blobs && enough(new.max_fee, old.max_fee) && enough(tip(new), tip(old))
 }
