@@ -209,7 +209,7 @@ fn types_wait_for_their_fork() {
     bench.head.difficulty = U256::from(1);
     assert_eq!(
         bench.refusal(sent(0, transfer(0, GWEI))),
-        "transaction type not supported: type 2 rejected, pool not yet in London"
+        "transaction type not supported: type 2 rejected, pool not yet in Berlin"
     );
     let legacy = TxLegacy {
         chain_id: Some(DEV_CHAIN_ID),
@@ -219,6 +219,14 @@ fn types_wait_for_their_fork() {
         ..Default::default()
     };
     bench.add(sign(legacy, 0).into()).expect("legacy is always fine");
+    let spec = ChainSpec::from_config_json(
+        r#"{"chainId":31337,"homesteadBlock":0,"eip150Block":0,"eip155Block":0,"eip158Block":0,"byzantiumBlock":0,"constantinopleBlock":0,"petersburgBlock":0,"istanbulBlock":0,"berlinBlock":0}"#,
+    );
+    bench.pool = pool(spec.expect("reads"), limits());
+    assert_eq!(
+        bench.refusal(sent(0, transfer(0, GWEI))),
+        "transaction type not supported: type 2 rejected, pool not yet in London"
+    );
 }
 
 #[test]

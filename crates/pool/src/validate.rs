@@ -80,7 +80,9 @@ fn authorities(transaction: &PooledTransaction) -> Vec<Address> {
 
 fn known_type(ty: u8, fork: Fork) -> Result<(), PoolError> {
     let first = match ty {
-        1 => Fork::Berlin,
+        0 => return Ok(()),
+        // Every type but the first needs Berlin before its own fork (EIP-2718).
+        _ if fork < Fork::Berlin => Fork::Berlin,
         2 => Fork::London,
         3 => Fork::Cancun,
         4 => Fork::Prague,
