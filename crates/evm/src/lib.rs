@@ -64,7 +64,7 @@ pub use recorded::{
     AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, RpcBlock, TracerTest, rpc_header,
 };
 pub use rewards::{block_reward, block_rewards};
-pub use senders::{recover_pooled, recover_sender, recover_senders};
+pub use senders::{recover_pooled, recover_sender, recover_senders, signature_fault};
 pub use simulate::{
     BlockCalls, BlockOverrides, CallError, CallFailure, CallLimits, CallOutcome, CallRequest, CallSession,
     CallSite, CallStatus, CreatedAccessList, FailureObserver, Message, MessageOutcome, NamedFailure,

@@ -57,6 +57,14 @@ pub fn recover_pooled(tx: &PooledTransaction) -> Option<Address> {
     signer(signature, &tx.signature_hash())
 }
 
+/// Why [`recover_pooled`] finds no signer, in go-ethereum's words (core/types: recoverPlain).
+pub fn signature_fault(tx: &PooledTransaction) -> &'static str {
+    let (r, s) = (tx.signature().r(), tx.signature().s());
+    // The order is odd: `r` is below it where it is at most twice its half.
+    let in_range = !r.is_zero() && !s.is_zero() && s <= HALF_ORDER && r <= HALF_ORDER + HALF_ORDER;
+    if in_range { "recovery failed" } else { "invalid transaction v, r, s values" }
+}
+
 /// The address whose key made a signature of this hash.
 fn signer(signature: &Signature, hash: &B256) -> Option<Address> {
     let mut bytes = [0u8; 64];

@@ -55,7 +55,7 @@ pub enum PoolError {
     #[error("invalid sender: {reason}")]
     InvalidSender {
         /// What is wrong with it.
-        reason: String,
+        reason: &'static str,
     },
     /// Signed for another chain.
     #[error("invalid sender: invalid chain id for signer: have {have} want {want}")]
@@ -118,8 +118,8 @@ pub enum PoolError {
     /// Blob or set-code transactions cannot create contracts.
     #[error("{0}")]
     Malformed(&'static str),
-    /// Blobs beyond what a transaction or a block may carry.
-    #[error("too many blobs in transaction: have {have}, permitted {permitted}")]
+    /// More blobs than a transaction may carry.
+    #[error("transaction blob limit exceeded: blob count {have}, limit {permitted}")]
     TooManyBlobs {
         /// Its blobs.
         have: usize,

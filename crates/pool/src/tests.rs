@@ -193,6 +193,29 @@ fn refusals_use_go_ethereums_words() {
 }
 
 #[test]
+fn the_first_of_several_faults_is_go_ethereums() {
+    let bench = Bench::new();
+    let mut tx = transfer(0, GWEI);
+    (tx.chain_id, tx.max_priority_fee_per_gas) = (1, 2 * GWEI);
+    assert_eq!(bench.refusal(sent(0, tx)), "max priority fee per gas higher than max fee per gas");
+    let mut tx = transfer(u64::MAX, GWEI);
+    (tx.chain_id, tx.gas_limit) = (1, 20_999);
+    assert_eq!(bench.refusal(sent(0, tx)), "invalid sender: invalid chain id for signer: have 1 want 31337");
+    let signed = |r, s| {
+        let tx = TxEip1559 { gas_limit: 20_999, ..transfer(u64::MAX, GWEI) };
+        bench.refusal(tx.into_signed(Signature::new(r, s, false)).into())
+    };
+    let one = U256::from(1);
+    let out_of_range = "invalid sender: invalid transaction v, r, s values";
+    assert_eq!(signed(U256::ZERO, one), out_of_range);
+    assert_eq!(signed(one, U256::ZERO), out_of_range);
+    assert_eq!(signed(ORDER, one), out_of_range);
+    assert_eq!(signed(one, ORDER - one), out_of_range);
+    // No point of the curve has this coordinate.
+    assert_eq!(signed(U256::from(5), one), "invalid sender: recovery failed");
+}
+
+#[test]
 fn a_gas_limit_above_the_blocks_is_refused() {
     let mut bench = Bench::new();
     bench.head.gas_limit = 20_000;

@@ -3,12 +3,12 @@
 
 use super::{PoolError, PoolLimits, Queue, contiguous, entry::highest_cost, expenditure};
 use crate::PoolEntry;
-use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, crypto::RecoveryError};
+use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718};
 use alloy_eips::{
     eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
 };
 use alloy_primitives::{Address, U256};
-use hearth_evm::{ChainSpec, Fork, MAX_TX_BLOBS, MAX_TX_GAS, recover_pooled};
+use hearth_evm::{ChainSpec, Fork, MAX_TX_BLOBS, MAX_TX_GAS, recover_pooled, signature_fault};
 use hearth_primitives::{Account, Header, PooledTransaction};
 use std::sync::Arc;
 
@@ -31,14 +31,22 @@ pub(super) fn stateless(
     limits: &PoolLimits,
 ) -> Result<PoolEntry, PoolError> {
     let fork = spec.fork_of(head);
-    known_type(transaction.ty(), fork)?;
+    // The order is that of go-ethereum (core/txpool/validation.go: ValidateTransaction).
+    let blobs = transaction.blob_versioned_hashes().unwrap_or_default().len();
+    if blobs > MAX_TX_BLOBS {
+        return Err(PoolError::TooManyBlobs { have: blobs, permitted: MAX_TX_BLOBS });
+    }
     let bytes = transaction.encode_2718_len();
     size(&transaction, bytes, limits)?;
+    known_type(transaction.ty(), fork)?;
+    init_code(&transaction, fork, spec.max_init_code())?;
+    caps(&transaction, head, fork)?;
     if let Some(have) = transaction.chain_id().filter(|id| *id != chain_id) {
         return Err(PoolError::WrongChainId { have, want: chain_id });
     }
-    init_code(&transaction, fork, spec.max_init_code())?;
-    gas_and_fees(&transaction, head, fork, limits)?;
+    let sender = known_sender.or_else(|| recover_pooled(&transaction));
+    let sender = sender.ok_or_else(|| PoolError::InvalidSender { reason: signature_fault(&transaction) })?;
+    gas_and_tip(&transaction, fork, limits)?;
     let transaction = match transaction {
         PooledTransaction::Eip4844(signed) => {
             let (variant, signature, hash) = signed.into_parts();
@@ -50,10 +58,6 @@ pub(super) fn stateless(
     if spec.is_bft() {
         pays_base_fee(&transaction, head, spec)?;
     }
-    // Last, since it costs most: the sender.
-    let sender = known_sender.or_else(|| recover_pooled(&transaction));
-    let sender =
-        sender.ok_or_else(|| PoolError::InvalidSender { reason: RecoveryError::new().to_string() })?;
     Ok(PoolEntry {
         hash: *transaction.tx_hash(),
         sender,
@@ -104,12 +108,8 @@ fn init_code(tx: &PooledTransaction, fork: Fork, limit: usize) -> Result<(), Poo
     Ok(())
 }
 
-fn gas_and_fees(
-    tx: &PooledTransaction,
-    head: &Header,
-    fork: Fork,
-    limits: &PoolLimits,
-) -> Result<(), PoolError> {
+/// The highest values that gas limit and tip may have.
+fn caps(tx: &PooledTransaction, head: &Header, fork: Fork) -> Result<(), PoolError> {
     let gas = tx.gas_limit();
     if fork >= Fork::Osaka && gas > MAX_TX_GAS {
         return Err(PoolError::GasLimitTooHigh { cap: MAX_TX_GAS, gas });
@@ -117,13 +117,19 @@ fn gas_and_fees(
     if gas > head.gas_limit {
         return Err(PoolError::ExceedsBlockGasLimit);
     }
-    let tip = tx.max_priority_fee_per_gas().unwrap_or_else(|| tx.max_fee_per_gas());
-    if tip > tx.max_fee_per_gas() {
-        return Err(PoolError::TipAboveFeeCap);
-    }
+    if tip_cap(tx) > tx.max_fee_per_gas() { Err(PoolError::TipAboveFeeCap) } else { Ok(()) }
+}
+
+fn tip_cap(tx: &PooledTransaction) -> u128 {
+    tx.max_priority_fee_per_gas().unwrap_or_else(|| tx.max_fee_per_gas())
+}
+
+/// The lowest values that gas limit and tip may have.
+fn gas_and_tip(tx: &PooledTransaction, fork: Fork, limits: &PoolLimits) -> Result<(), PoolError> {
     if tx.nonce() == u64::MAX {
         return Err(PoolError::NonceMax);
     }
+    let (gas, tip) = (tx.gas_limit(), tip_cap(tx));
     let needed = intrinsic_gas(tx, fork);
     if gas < needed {
         return Err(PoolError::IntrinsicGas { gas, needed });
@@ -197,9 +203,6 @@ fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Varia
     let hashes = with.tx.blob_versioned_hashes.len();
     if hashes == 0 {
         return Err(PoolError::Malformed("blobless blob transaction"));
-    }
-    if hashes > MAX_TX_BLOBS {
-        return Err(PoolError::TooManyBlobs { have: hashes, permitted: MAX_TX_BLOBS });
     }
     if with.tx.max_fee_per_blob_gas < MIN_BLOB_FEE {
         return Err(PoolError::BlobFeeTooLow { have: with.tx.max_fee_per_blob_gas, needed: MIN_BLOB_FEE });
