@@ -126,7 +126,13 @@ pub enum PoolError {
         /// The limit.
         permitted: usize,
     },
-    /// The sidecar does not match the hashes, or its proofs do not verify.
+    /// A sidecar whose parts do not fit the hashes.
+    #[error("{reason}")]
+    Sidecar {
+        /// Which part.
+        reason: String,
+    },
+    /// The proofs of a sidecar do not verify.
     #[error("KZG verification error: {reason}")]
     Kzg {
         /// What does not verify.

@@ -415,6 +415,32 @@ fn a_blob_transaction_needs_its_sidecar_and_blobs() {
 }
 
 #[test]
+fn the_parts_of_a_sidecar_fit_its_transaction() {
+    let bench = Bench::new();
+    let mut few = sidecar();
+    few.blobs.clear();
+    assert_eq!(bench.refusal(blob(few)), "invalid number of 0 blobs compared to 1 blob hashes");
+    let seven = sidecar().commitments[0];
+    let seven = BlobTransactionSidecar::new(vec![], vec![seven; 7], vec![]);
+    assert_eq!(bench.refusal(blob(seven)), "transaction blob limit exceeded: blob count 7, limit 6");
+    let tx = TxEip4844 {
+        chain_id: DEV_CHAIN_ID,
+        gas_limit: 21_000,
+        max_fee_per_gas: GWEI,
+        max_priority_fee_per_gas: GWEI,
+        max_fee_per_blob_gas: 10,
+        blob_versioned_hashes: vec![B256::repeat_byte(1)],
+        ..Default::default()
+    };
+    let (hash, other) = (sidecar().versioned_hashes().next().expect("one"), B256::repeat_byte(1));
+    let variant: TxEip4844Variant = TxEip4844WithSidecar { tx, sidecar: sidecar() }.into();
+    assert_eq!(
+        bench.refusal(sign(variant, 0).into()),
+        format!("blob 0: computed hash {hash} mismatches transaction one {other}")
+    );
+}
+
+#[test]
 fn a_set_code_transaction_needs_an_authorization() {
     let bench = Bench::new();
     let tx = TxEip7702 {

@@ -5,9 +5,11 @@ use super::{PoolError, PoolLimits, Queue, contiguous, entry::highest_cost, expen
 use crate::PoolEntry;
 use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718};
 use alloy_eips::{
-    eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
+    eip2718::Encodable2718,
+    eip4844::{env_settings::EnvKzgSettings, kzg_to_versioned_hash},
+    eip7594::{BlobTransactionSidecarVariant, CELLS_PER_EXT_BLOB},
 };
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use hearth_evm::{ChainSpec, Fork, MAX_TX_BLOBS, MAX_TX_GAS, recover_pooled, signature_fault};
 use hearth_primitives::{Account, Header, PooledTransaction};
 use std::sync::Arc;
@@ -200,17 +202,19 @@ fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Varia
     let TxEip4844Variant::TxEip4844WithSidecar(mut with) = variant else {
         return Err(PoolError::Malformed("missing sidecar in blob transaction"));
     };
-    let hashes = with.tx.blob_versioned_hashes.len();
-    if hashes == 0 {
-        return Err(PoolError::Malformed("blobless blob transaction"));
+    let needs_cell_proofs = fork >= Fork::Osaka;
+    if with.sidecar.is_eip7594() && !needs_cell_proofs {
+        return Err(PoolError::SidecarVersion { want: 0, got: 1 });
     }
     if with.tx.max_fee_per_blob_gas < MIN_BLOB_FEE {
         return Err(PoolError::BlobFeeTooLow { have: with.tx.max_fee_per_blob_gas, needed: MIN_BLOB_FEE });
     }
-    match (&with.sidecar, fork >= Fork::Osaka) {
-        (BlobTransactionSidecarVariant::Eip7594(_), false) => {
-            return Err(PoolError::SidecarVersion { want: 0, got: 1 });
-        }
+    if with.tx.blob_versioned_hashes.is_empty() {
+        return Err(PoolError::Malformed("blobless blob transaction"));
+    }
+    parts_fit(&with.sidecar, &with.tx.blob_versioned_hashes)
+        .map_err(|reason| PoolError::Sidecar { reason })?;
+    match (&with.sidecar, needs_cell_proofs) {
         (BlobTransactionSidecarVariant::Eip4844(old), true) => {
             // Proofs of the older form are checked separately: the new ones are computed from the
             // blobs only.
@@ -225,6 +229,35 @@ fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Varia
         }
     }
     Ok(TxEip4844Variant::TxEip4844WithSidecar(with))
+}
+
+/// Checks the numbers of a sidecar's parts and the hashes of its commitments, before anything that
+/// costs more.
+fn parts_fit(sidecar: &BlobTransactionSidecarVariant, hashes: &[B256]) -> Result<(), String> {
+    let (blobs, commitments, wanted) = (sidecar.blobs().len(), sidecar.commitments(), hashes.len());
+    if blobs != wanted {
+        return Err(format!("invalid number of {blobs} blobs compared to {wanted} blob hashes"));
+    }
+    if commitments.len() != wanted {
+        let have = commitments.len();
+        return Err(format!("invalid number of {have} blob commitments compared to {wanted} blob hashes"));
+    }
+    for (index, (commitment, hash)) in commitments.iter().zip(hashes).enumerate() {
+        let computed = kzg_to_versioned_hash(commitment.as_slice());
+        if computed != *hash {
+            return Err(format!("blob {index}: computed hash {computed} mismatches transaction one {hash}"));
+        }
+    }
+    let (proofs, wanted) = match sidecar {
+        BlobTransactionSidecarVariant::Eip4844(sidecar) => (sidecar.proofs.len(), wanted),
+        BlobTransactionSidecarVariant::Eip7594(sidecar) => {
+            (sidecar.cell_proofs.len(), wanted * CELLS_PER_EXT_BLOB)
+        }
+    };
+    if proofs != wanted {
+        return Err(format!("invalid number of {proofs} blob proofs expected {wanted}"));
+    }
+    Ok(())
 }
 
 /// Checks nonce and funds against the sender's account and what waits of it already.
