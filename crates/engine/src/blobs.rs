@@ -19,13 +19,18 @@ type Found = (Arc<PoolEntry>, usize);
 
 impl Engine {
     pub(crate) fn blobs(&self, version: u8, hashes: &[B256]) -> Result<Vec<u8>, NodeError> {
+        // The order is that of go-ethereum (eth/catalyst/api.go: GetBlobsV1 and those after it).
+        let head = self.home().head()?;
+        let fork = self.home().chain().spec().fork_at_time(head.block.header.timestamp);
+        if version == 1 && !matches!(fork, Fork::Cancun | Fork::Prague) {
+            let reason = "engine_getBlobsV1 gives blobs at Cancun and Prague".to_owned();
+            return Err(EngineError::UnsupportedFork { reason }.into());
+        }
+        if version > 1 && fork < Fork::Osaka {
+            return Ok(b"null".to_vec());
+        }
         if hashes.len() > BLOBS_MAX {
             return Err(EngineRequest::too_large("versioned hashes", hashes.len(), BLOBS_MAX));
-        }
-        let head = self.home().head()?;
-        if version == 1 && self.home().chain().spec().fork_of(&head.block.header) >= Fork::Osaka {
-            let reason = "engine_getBlobsV1 gives blobs before Osaka: use engine_getBlobsV2".to_owned();
-            return Err(EngineError::UnsupportedFork { reason }.into());
         }
         let found = self.find_blobs(hashes);
         let has_proofs = |(entry, _): &Found| {

@@ -409,6 +409,38 @@ fn a_payload_that_the_wrong_version_requests_is_built_further() {
     node.close().expect("closes");
 }
 
+/// A node under a consensus client on a chain of this genesis.
+fn driven(home: &std::path::Path, genesis: &str) -> Arc<Node> {
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    Chain::create(home, genesis, &options).expect("a chain").close().expect("closes");
+    let mut node_config = config(home, Mode::Start);
+    node_config.engine = true;
+    Node::open(node_config).expect("opens")
+}
+
+#[test]
+fn blobs_depend_on_the_fork_before_their_number() {
+    let (cancun_home, paris_home) =
+        (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let cancun = driven(cancun_home.path(), &genesis());
+    let blobs = |node: &Arc<Node>, version: u8, count: usize| {
+        ask(node, "engineGetBlobs", json!({ "version": version, "hashes": vec![B256::ZERO; count] }))
+    };
+    assert_eq!(blobs(&cancun, 1, 2).expect("answers"), json!([null, null]));
+    assert_eq!(blobs(&cancun, 1, 129).expect_err("too many").kind(), "engine_too_large");
+    for version in [2, 3] {
+        assert_eq!(blobs(&cancun, version, 129).expect("answers"), Value::Null);
+    }
+    cancun.close().expect("closes");
+    let mut earlier: Value = serde_json::from_str(&genesis()).expect("JSON");
+    for name in ["shanghaiTime", "cancunTime"] {
+        earlier["config"].as_object_mut().expect("an object").remove(name);
+    }
+    let paris = driven(paris_home.path(), &earlier.to_string());
+    assert_eq!(blobs(&paris, 1, 129).expect_err("is of Paris").kind(), "engine_unsupported_fork");
+    paris.close().expect("closes");
+}
+
 #[test]
 fn the_engine_is_off_unless_the_configuration_says_so() {
     let home = tempfile::tempdir().expect("a folder");
