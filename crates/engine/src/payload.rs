@@ -57,7 +57,7 @@ pub struct ExecutionPayload {
 /// must agree with the transactions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PayloadSidecar {
-    /// Blobs that the transactions name; not looked at where absent.
+    /// Blobs that the transactions name; none where absent.
     pub versioned_hashes: Option<Vec<B256>>,
     /// See EIP-4788.
     pub parent_beacon_block_root: Option<B256>,
@@ -75,9 +75,7 @@ impl ExecutionPayload {
         let base_fee = u64::try_from(self.base_fee_per_gas)
             .map_err(|_| format!("baseFeePerGas {} is more than 64 bits", self.base_fee_per_gas))?;
         let transactions = decode(&self.transactions)?;
-        if let Some(wanted) = beside.versioned_hashes {
-            check_blobs(&transactions, &wanted)?;
-        }
+        check_blobs(&transactions, beside.versioned_hashes.as_deref().unwrap_or_default())?;
         let requests_hash = beside.requests.map(|requests| Requests::new(requests).requests_hash());
         let header = Header {
             parent_hash: self.parent_hash,

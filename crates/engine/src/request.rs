@@ -17,7 +17,8 @@ pub enum EngineRequest {
         version: u8,
         /// The block.
         payload: Box<ExecutionPayload>,
-        /// Hashes of the blobs that its transactions must name, in order; from version 3 on.
+        /// Hashes of the blobs that its transactions must name, in order; from version 3 on. None
+        /// where absent.
         #[serde(default)]
         versioned_hashes: Option<Vec<B256>>,
         /// Root of the beacon block before it; from version 3 on.

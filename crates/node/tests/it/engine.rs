@@ -5,7 +5,7 @@ use crate::{
     dev_chain::sign,
     support::{ask, config},
 };
-use alloy_consensus::TxEip1559;
+use alloy_consensus::{TxEip1559, TxEip4844};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex};
 use hearth_chain::{AllOf, BlockAttributes, Chain, ChainOptions};
@@ -439,6 +439,29 @@ fn blobs_depend_on_the_fork_before_their_number() {
     let paris = driven(paris_home.path(), &earlier.to_string());
     assert_eq!(blobs(&paris, 1, 129).expect_err("is of Paris").kind(), "engine_unsupported_fork");
     paris.close().expect("closes");
+}
+
+#[test]
+fn a_payload_without_expected_blobs_may_name_none() {
+    let home = tempfile::tempdir().expect("a folder");
+    let node = driven(home.path(), &genesis());
+    let blobs = TxEip4844 {
+        chain_id: CHAIN_ID,
+        blob_versioned_hashes: vec![B256::with_last_byte(1)],
+        ..TxEip4844::default()
+    };
+    let raw = Bytes::from(Transaction::Eip4844(sign(blobs, 0)).encoded_2718());
+    let zero = B256::ZERO;
+    let payload = json!({
+        "parentHash": B256::with_last_byte(2), "feeRecipient": Address::ZERO, "stateRoot": zero,
+        "receiptsRoot": zero, "logsBloom": Bytes::from(vec![0; 256]), "prevRandao": zero, "blockNumber": "0x1",
+        "gasLimit": "0x1", "gasUsed": "0x0", "timestamp": "0x1", "extraData": "0x", "baseFeePerGas": "0x7",
+        "blockHash": zero, "transactions": [raw],
+    });
+    let status = ask(&node, "engineNewPayload", json!({ "version": 1, "payload": payload })).expect("answers");
+    let words = "the transactions name 1 blobs, which are not the 0 expected ones";
+    assert_eq!(status, json!({ "status": "INVALID", "latestValidHash": null, "validationError": words }));
+    node.close().expect("closes");
 }
 
 #[test]
