@@ -80,8 +80,10 @@ pub(crate) fn check_attributes(
         1 => {
             expect("withdrawals", withdrawals, false, "in engine_forkchoiceUpdatedV1")?;
             expect("parentBeaconBlockRoot", root, false, "in engine_forkchoiceUpdatedV1")?;
+            // From Shanghai on the attributes must have withdrawals: what is wrong is their form.
             if fork >= Fork::Shanghai {
-                return Err(unsupported("engine_forkchoiceUpdatedV1 takes attributes of Paris"));
+                let message = "engine_forkchoiceUpdatedV1 takes attributes of Paris";
+                return Err(NodeError::invalid_params(message));
             }
             Ok(())
         }
@@ -112,7 +114,7 @@ pub(crate) fn check_attributes(
 pub(crate) fn check_id(version: u8, id_version: u8) -> Result<(), NodeError> {
     let fits = match version {
         1 => id_version == 1,
-        2 => id_version <= 2,
+        2 => matches!(id_version, 1 | 2),
         _ => id_version == 3,
     };
     if fits { Ok(()) } else { Err(unsupported(forks_of(version))) }

@@ -442,6 +442,28 @@ fn blobs_depend_on_the_fork_before_their_number() {
 }
 
 #[test]
+fn versions_of_the_engine_have_go_ethereums_codes() {
+    let home = tempfile::tempdir().expect("a folder");
+    let node = driven(home.path(), &genesis());
+    let head = node.chain().expect("open").head().hash;
+    let state =
+        json!({ "headBlockHash": head, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
+    let attributes = json!({
+        "timestamp": format!("{:#x}", GENESIS_TIME + 12), "prevRandao": B256::ZERO,
+        "suggestedFeeRecipient": Address::ZERO,
+    });
+    let args = json!({ "version": 1, "state": state, "attributes": attributes });
+    let refused = ask(&node, "engineForkchoiceUpdated", args).expect_err("is of Cancun");
+    assert_eq!(refused.kind(), "invalid_params");
+    let id = "0x0000000000000001";
+    for version in 1..=5 {
+        let refused = ask(&node, "engineGetPayload", json!({ "version": version, "id": id }));
+        assert_eq!(refused.expect_err("an id of no version").kind(), "engine_unsupported_fork");
+    }
+    node.close().expect("closes");
+}
+
+#[test]
 fn a_payload_without_expected_blobs_may_name_none() {
     let home = tempfile::tempdir().expect("a folder");
     let node = driven(home.path(), &genesis());
@@ -458,7 +480,8 @@ fn a_payload_without_expected_blobs_may_name_none() {
         "gasLimit": "0x1", "gasUsed": "0x0", "timestamp": "0x1", "extraData": "0x", "baseFeePerGas": "0x7",
         "blockHash": zero, "transactions": [raw],
     });
-    let status = ask(&node, "engineNewPayload", json!({ "version": 1, "payload": payload })).expect("answers");
+    let status =
+        ask(&node, "engineNewPayload", json!({ "version": 1, "payload": payload })).expect("answers");
     let words = "the transactions name 1 blobs, which are not the 0 expected ones";
     assert_eq!(status, json!({ "status": "INVALID", "latestValidHash": null, "validationError": words }));
     node.close().expect("closes");
