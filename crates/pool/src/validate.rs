@@ -289,8 +289,9 @@ pub(super) fn with_account(
     Ok(())
 }
 
-/// Checks a transaction against the one whose nonce it takes: fee cap, tip and (for blobs) blob fee
-/// cap must all be higher by the required percentage, of which go-ethereum drops fractions of a wei.
+/// Checks a transaction against the one whose nonce it takes: fee cap, tip and (for blobs) blob
+/// fee cap must all be higher by the required percentage. Fractions of a wei do not count, as in
+/// go-ethereum.
 pub(super) fn replacement(entry: &PoolEntry, old: &PoolEntry, limits: &PoolLimits) -> Result<(), PoolError> {
     let tip = |entry: &PoolEntry| entry.transaction.max_priority_fee_per_gas().unwrap_or(entry.max_fee);
     let mut prices = vec![("gas fee cap", entry.max_fee, old.max_fee), ("gas tip cap", tip(entry), tip(old))];
@@ -314,8 +315,8 @@ pub(super) fn replacement(entry: &PoolEntry, old: &PoolEntry, limits: &PoolLimit
     }
 }
 
-/// Checks that the balance covers what can be executed already and this one; `replaced` is what the
-/// one costs whose nonce it takes.
+/// Checks that the balance covers what can be executed already and this one; `replaced` is what
+/// the one costs whose nonce it takes.
 fn overdraft(balance: U256, queued: U256, cost: U256, replaced: Option<U256>) -> Result<(), PoolError> {
     let others = queued.saturating_sub(replaced.unwrap_or_default());
     if others.saturating_add(cost) <= balance {
