@@ -3,6 +3,7 @@
 //! pending transactions.
 
 use super::{PoolEntry, PoolError, contiguous, inner::Inner};
+use alloy_primitives::Address;
 use hearth_primitives::Account;
 
 /// Most pending transactions of an account for which an authorization is sent.
@@ -11,11 +12,14 @@ const MAX_OF_AUTHORITY: usize = 1;
 /// Checks a transaction that is not in the pool yet against those that are.
 pub(super) fn check(inner: &Inner, entry: &PoolEntry, account: &Account) -> Result<(), PoolError> {
     one_in_flight(inner, entry, account)?;
-    let waiting = |authority| inner.by_account.get(authority).map_or(0, |waiting| waiting.queue.len());
-    if entry.authorities.iter().any(|authority| waiting(authority) > MAX_OF_AUTHORITY) {
-        return Err(PoolError::AuthorityReserved);
-    }
-    Ok(())
+    // Blobs cost much to check: a single transaction with them reserves its account.
+    let is_reserved = |authority: &Address| {
+        let waiting = inner.by_account.get(authority).map(|waiting| &waiting.queue);
+        waiting.is_some_and(|queue| {
+            queue.len() > MAX_OF_AUTHORITY || queue.values().any(|there| there.has_blobs())
+        })
+    };
+    if entry.authorities.iter().any(is_reserved) { Err(PoolError::AuthorityReserved) } else { Ok(()) }
 }
 
 /// Only transactions that can be executed are in flight: those behind a nonce gap do not count, as

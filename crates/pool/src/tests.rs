@@ -549,6 +549,7 @@ fn an_account_has_blobs_waiting_or_none() {
     let bench = Bench::new();
     bench.add(blob(sidecar())).expect("fits");
     assert_eq!(bench.refusal(sent(0, transfer(1, GWEI))), "address already reserved");
+    assert_eq!(bench.refusal(set_code(1, 0, 0)), "authority already reserved");
     let other = Bench::new();
     other.add(sent(0, transfer(1, GWEI))).expect("fits");
     assert_eq!(other.refusal(blob(sidecar())), "address already reserved");
