@@ -101,11 +101,7 @@ impl Traces {
             TraceSubject::BadBlock(hash) => {
                 self.trace_given(&home.bad_block(hash)?, plan, &limits, &mut sender)
             }
-            TraceSubject::Block(rlp) => {
-                let block = Block::decode(&mut &rlp[..])
-                    .map_err(|error| NodeError::BlockDecode { message: error.to_string() })?;
-                self.trace_given(&block, plan, &limits, &mut sender)
-            }
+            TraceSubject::Block(rlp) => self.trace_given(&decode_block(rlp)?, plan, &limits, &mut sender),
         });
         sender.finish(match outcome {
             // Given up because the node closes, not because its reader went.
@@ -165,9 +161,13 @@ impl Traces {
         }
         let (height, parent_hash) = (block.header.number, block.header.parent_hash);
         self.home().mark_height(height, sender);
-        let canonical = self.home().chain().reader().canonical_hash(height - 1)? == Some(parent_hash);
-        if !canonical && self.home().block_by_hash(&parent_hash)?.is_none() {
-            return Err(NodeError::ParentNotFound { hash: parent_hash });
+        let canonical = self.home().chain().reader().canonical_hash(height - 1)?;
+        if canonical != Some(parent_hash) && self.home().block_by_hash(&parent_hash)?.is_none() {
+            // go-ethereum looks the number up first (eth/tracers/api.go: blockByNumberAndHash).
+            return Err(match canonical {
+                Some(_) => NodeError::ParentNotFound { hash: parent_hash },
+                None => NodeError::BlockNotFound { number: Some(height - 1) },
+            });
         }
         let spec = self.home().chain().spec();
         let environment = BlockEnvironment::from_header(spec, &block.header);
@@ -232,6 +232,16 @@ impl Traces {
         let allowed = self.home().config().rpc.parallel_block_traces && worth;
         self.capsules().processors.take_idle(if allowed { wanted } else { 0 })
     }
+}
+
+/// A block from its RLP, behind which nothing may follow.
+fn decode_block(mut rlp: &[u8]) -> Result<Block, NodeError> {
+    let block =
+        Block::decode(&mut rlp).map_err(|error| NodeError::BlockDecode { message: error.to_string() })?;
+    if rlp.is_empty() {
+        return Ok(block);
+    }
+    Err(NodeError::BlockDecode { message: "rlp: input contains more than one value".to_owned() })
 }
 
 /// The answer for an unknown block or transaction: OpenEthereum's methods return `null`, but a

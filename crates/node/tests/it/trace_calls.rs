@@ -6,10 +6,11 @@ use crate::{
     support::{ask, execution_apis, trace},
 };
 use alloy_consensus::TxEip1559;
-use alloy_primitives::{B256, TxKind, U256, address, hex};
+use alloy_primitives::{B256, Bytes, TxKind, U256, address, hex};
 use alloy_rlp::Encodable as _;
 use hearth_chain::MAX_BAD_BLOCKS;
 use hearth_node::{Node, NodeError};
+use hearth_primitives::{Block, Header};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -285,6 +286,11 @@ fn a_block_in_rlp_is_traced_as_the_one_that_is_known() {
     let unknown = "11".repeat(32);
     let raw = raw.as_str().expect("hex").replacen(&parent.as_str().expect("hex")[2..], &unknown, 1);
     assert_eq!(refused(&json!(raw)).to_string(), format!("block 0x{unknown} not found"));
+    let longer = refused(&json!(format!("{raw}00"))).to_string();
+    assert_eq!(longer, "could not decode block: rlp: input contains more than one value");
+    let header = Header { number: 100, parent_hash: B256::repeat_byte(0x11), ..Header::default() };
+    let beyond = Bytes::from(alloy_rlp::encode(Block::uncle(header)));
+    assert_eq!(refused(&json!(beyond)).to_string(), "block #99 not found");
 }
 
 #[test]
