@@ -27,7 +27,7 @@ pub use validate::{MAX_BLOB_TX_BYTES, call_gas, intrinsic_gas};
 use alloy_primitives::{Address, B256, U256};
 use follow::Follow;
 use hearth_chain::NextChainId;
-use hearth_evm::ChainSpec;
+use hearth_evm::{ChainSpec, Fork, MAX_TX_GAS};
 use hearth_primitives::{Header, PooledTransaction, StateError, StateReader};
 use inner::{Inner, Waiting};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -280,17 +280,17 @@ impl TransactionPool {
     }
 
     /// Drops transactions that a new head made invalid: used nonces, missing funds, a gas limit
-    /// above the block's.
+    /// above the block's, and from Osaka on above its cap (EIP-7825).
     pub fn revalidate(&self, head: &Header, state: &dyn StateReader) -> Result<(), StateError> {
         let mut inner = self.write();
+        let cap = if self.spec.fork_of(head) >= Fork::Osaka { MAX_TX_GAS } else { u64::MAX };
+        let most_gas = head.gas_limit.min(cap);
         let mut stale = Vec::new();
         for (address, waiting) in &mut inner.by_account {
             let account = state.account(address)?.unwrap_or_default();
             waiting.next = account.nonce;
             let impossible = |entry: &PoolEntry| {
-                entry.nonce < account.nonce
-                    || entry.cost > account.balance
-                    || entry.gas_limit > head.gas_limit
+                entry.nonce < account.nonce || entry.cost > account.balance || entry.gas_limit > most_gas
             };
             stale.extend(waiting.queue.values().filter(|entry| impossible(entry)).cloned());
         }

@@ -331,6 +331,22 @@ fn a_new_head_drops_what_it_made_impossible() {
 }
 
 #[test]
+fn osaka_drops_what_is_above_its_gas_cap() {
+    let mut bench = Bench::new();
+    let spec = ChainSpec::from_config_json(
+        r#"{"chainId":31337,"homesteadBlock":0,"eip150Block":0,"eip155Block":0,"eip158Block":0,"byzantiumBlock":0,"constantinopleBlock":0,"petersburgBlock":0,"istanbulBlock":0,"berlinBlock":0,"londonBlock":0,"terminalTotalDifficulty":0,"shanghaiTime":0,"cancunTime":0,"pragueTime":0,"osakaTime":100}"#,
+    );
+    bench.pool = pool(spec.expect("reads"), limits());
+    let large = TxEip1559 { gas_limit: hearth_evm::MAX_TX_GAS + 1, ..transfer(0, 1) };
+    let large = bench.add(sent(0, large)).expect("fits before Osaka");
+    let small = bench.add(sent(1, transfer(0, 1))).expect("fits");
+    bench.head.timestamp = 100;
+    bench.pool.revalidate(&bench.head, &bench.state).expect("reads");
+    assert!(bench.pool.get(&large.hash).is_none());
+    assert!(bench.pool.get(&small.hash).is_some());
+}
+
+#[test]
 fn ready_skips_low_fees_and_puts_the_best_tip_first() {
     let bench = Bench::new();
     let low = bench.add(sent(0, transfer(0, 10))).expect("fits");
