@@ -8,11 +8,12 @@ use alloy_rlp::Encodable as _;
 use hearth_evm::{BlockEnvironment, recover_sender};
 use hearth_home::{Home, JsonWriter};
 use hearth_primitives::Block;
+use std::cmp::Reverse;
 
 pub(super) fn list(home: &Home) -> Answer {
     let mut writer = JsonWriter::default();
     writer.begin_array();
-    for block in home.bad_blocks()? {
+    for block in by_height(home.bad_blocks()?) {
         let hash = block.header.hash_slow();
         let rlp = alloy_rlp::encode(&block);
         writer.begin_object();
@@ -24,6 +25,13 @@ pub(super) fn list(home: &Home) -> Answer {
     }
     writer.end_array();
     Ok(writer.into_bytes())
+}
+
+/// The highest one first, as in go-ethereum (core/rawdb/accessors_chain.go: WriteBadBlock); among
+/// those of one height the newest.
+fn by_height(mut blocks: Vec<Block>) -> Vec<Block> {
+    blocks.sort_by_key(|block| Reverse(block.header.number));
+    blocks
 }
 
 fn write(writer: &mut JsonWriter, home: &Home, block: &Block, hash: &B256) {
@@ -39,4 +47,19 @@ fn write(writer: &mut JsonWriter, home: &Home, block: &Block, hash: &B256) {
     let parts =
         BlockParts { block, hash, size: block.length(), tx_hashes: &tx_hashes, ommer_hashes: &ommer_hashes };
     write_block(writer, &parts, Some(&senders));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_primitives::Header;
+
+    #[test]
+    fn refused_blocks_come_by_height() {
+        let block = |(number, gas_limit)| Block::uncle(Header { number, gas_limit, ..Header::default() });
+        let sorted = by_height([(1, 1), (3, 1), (2, 1), (3, 2)].map(block).to_vec());
+        let order: Vec<_> =
+            sorted.iter().map(|block| (block.header.number, block.header.gas_limit)).collect();
+        assert_eq!(order, [(3, 1), (3, 2), (2, 1), (1, 1)]);
+    }
 }

@@ -3,7 +3,7 @@ import { method } from '../../method.ts'
 
 export const getBadBlocks = method({
   name: 'debug_getBadBlocks',
-  doc: 'The last blocks that this node refused, newest first: hash, block and RLP of each.',
+  doc: 'The last blocks that this node refused, the highest first: hash, block and RLP of each.',
   result: '`{block, hash, rlp, …}`[]',
   cost: 'read',
   params: [],
