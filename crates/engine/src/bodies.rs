@@ -25,7 +25,7 @@ impl Engine {
         Ok(w.into_bytes())
     }
 
-    /// Of canonical blocks; nothing follows the head's.
+    /// Of canonical blocks, `null` for those that were pruned; nothing follows the head's.
     pub(crate) fn bodies_by_range(&self, start: u64, count: u64) -> Result<Vec<u8>, NodeError> {
         if start < 1 || count < 1 {
             return Err(NodeError::invalid_params(format!(
@@ -40,11 +40,19 @@ impl Engine {
         let mut w = JsonWriter::with_capacity(1024);
         w.begin_array();
         for height in start..=head.min(start.saturating_add(count - 1)) {
-            let block = self.home().canonical(height)?;
+            let block = available(self.home().canonical(height))?;
             write_body(&mut w, block.as_deref().map(|block| &block.block));
         }
         w.end_array();
         Ok(w.into_bytes())
+    }
+}
+
+/// A block that was pruned is unavailable like one that never was there.
+fn available<T>(read: Result<Option<T>, NodeError>) -> Result<Option<T>, NodeError> {
+    match read {
+        Err(NodeError::Pruned { .. }) => Ok(None),
+        read => read,
     }
 }
 
@@ -60,4 +68,17 @@ fn write_body(w: &mut JsonWriter, block: Option<&Block>) {
         None => drop(w.key("withdrawals").null()),
     }
     w.end_object();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pruned_blocks_are_unavailable() {
+        let pruned = NodeError::Pruned { height: 1, what: "blocks", floor: 2 };
+        assert!(matches!(available::<()>(Err(pruned)), Ok(None)));
+        assert!(matches!(available(Ok(Some(3))), Ok(Some(3))));
+        assert!(matches!(available::<()>(Err(NodeError::Closed)), Err(NodeError::Closed)));
+    }
 }
