@@ -2,7 +2,7 @@
 // the page allows.
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { bracketMatching, HighlightStyle, indentOnInput, LRLanguage, syntaxHighlighting } from '@codemirror/language'
-import { EditorState, Prec } from '@codemirror/state'
+import { Annotation, EditorState, Prec } from '@codemirror/state'
 import { EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { parser } from '@lezer/javascript'
@@ -27,6 +27,9 @@ const look = EditorView.theme({
   '&.cm-focused .cm-matchingBracket': { background: 'var(--accent-soft)' },
 })
 
+/** Marks a change that the page made. */
+const fromPage = Annotation.define<boolean>()
+
 export interface EditorProps {
   readonly value: string
   readonly label: string
@@ -40,6 +43,8 @@ export interface EditorProps {
 export function Editor({ value, label, testid, onChange, onRun }: EditorProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | undefined>(undefined)
+  /** Texts that were reported and did not come back as `value` yet. */
+  const reported = useRef<string[]>([])
   const latest = useRef({ onChange, onRun })
   latest.current = { onChange, onRun }
   useEffect(() => {
@@ -72,7 +77,10 @@ export function Editor({ value, label, testid, onChange, onRun }: EditorProps): 
           look,
           EditorView.contentAttributes.of({ 'aria-label': label, 'data-testid': testid }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onChange(update.state.doc.toString())
+            if (!update.docChanged || update.transactions.some((one) => one.annotation(fromPage))) return
+            const text = update.state.doc.toString()
+            reported.current.push(text)
+            latest.current.onChange(text)
           }),
         ],
       }),
@@ -86,8 +94,11 @@ export function Editor({ value, label, testid, onChange, onRun }: EditorProps): 
   useEffect(() => {
     const made = view.current
     const before = made?.state.doc.toString()
-    if (made !== undefined && before !== undefined && before !== value)
-      made.dispatch({ changes: { from: 0, to: before.length, insert: value } })
+    // More may have been typed by now: what the editor reported itself is no change of the page's.
+    const at = reported.current.indexOf(value)
+    reported.current.splice(0, at < 0 ? reported.current.length : at + 1)
+    if (at < 0 && made !== undefined && before !== undefined && before !== value)
+      made.dispatch({ changes: { from: 0, to: before.length, insert: value }, annotations: fromPage.of(true) })
   }, [value])
   return <div ref={host} class="field editor" />
 }
