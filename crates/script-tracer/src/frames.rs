@@ -5,6 +5,7 @@ use crate::fields::Fields;
 use crate::tracer::{Inner, ScriptTracer, Top};
 use alloy_primitives::{Address, Bytes, U256};
 use hearth_evm::EvmContext;
+use hearth_recorder::fault::Fault;
 use hearth_recorder::recorder::{Frame, FrameKind};
 use hearth_recorder::refund::authorisation_refund;
 use revm::Inspector;
@@ -32,6 +33,12 @@ pub(crate) struct Contract {
     pub caller: Address,
     pub address: Address,
     pub value: U256,
+}
+
+/// Whether a creation that failed so has the refused code as its output: go-ethereum looks at the
+/// code once all of it was returned (core/vm/evm.go: initNewContract).
+fn shows_code(fault: &Fault) -> bool {
+    matches!(fault, Fault::MaxCodeSize | Fault::InvalidCode | Fault::CodeStoreOutOfGas)
 }
 
 fn opcode(kind: FrameKind) -> u8 {
@@ -137,9 +144,12 @@ impl ScriptTracer {
         let unpaid = frontier && self.returned && result.result.is_ok() && result.output.is_empty();
         let foreseen = index.and_then(|index| Some(self.frames.frames.get(index as usize)?.to));
         Inspector::<EvmContext<'_>>::create_end(&mut self.frames, context, inputs, outcome);
+        let fault = index.and_then(|index| self.frames.frames.get(index as usize)?.fault.as_ref());
+        let code = fault.is_some_and(shows_code).then(|| self.frames.store(&outcome.result.output));
         let frame = index.and_then(|index| self.frames.frames.get_mut(index as usize));
         if let (Some(frame), Some(address)) = (frame, foreseen) {
             frame.to = address;
+            frame.output = code.unwrap_or(frame.output);
         }
         self.record_self_destructs(context, index);
         self.left(context, index, Some(inputs.caller()), unpaid);

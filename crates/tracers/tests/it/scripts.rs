@@ -124,6 +124,22 @@ fn failures_are_steps_with_an_error_or_faults() {
     assert_eq!((&end["error"], &end["output"]), (&json!("execution reverted"), &json!("0x00")));
 }
 
+/// MSTORE8(0, 0xef), RETURN(0, 1): EIP-3541 refuses the code.
+const REFUSED: [u8; 10] = [0x60, 0xef, 0x60, 0, 0x53, 0x60, 1, 0x60, 0, 0xf3];
+
+#[test]
+fn refused_code_is_the_output_of_its_creation() {
+    // MSTORE(0, init code), CREATE(0, 22, 10), STOP.
+    let create = [0x60, 0, 0x52, 0x60, 10, 0x60, 22, 0x60, 0, 0xf0, 0x00];
+    let code = [&[0x69][..], &REFUSED, &create].concat();
+    let world = World::london().contract(0x71, 1, 0, &code).call(0x71, 200_000, &[]);
+    let (chunks, _, _) = run(&world, conduct(Fields::FRAMES));
+    let (_, _, exit) = chunks[0].events.iter().find(|event| event.1 == EXIT).unwrap();
+    // Shown and failed; behind the gas come the error and the output.
+    assert_eq!(exit[0], 1 | 2);
+    assert_eq!(exit[16..], [&b"invalid code: must not begin with 0xef"[..], &[0xef]].concat());
+}
+
 /// Calls contract 2 with 1 wei, and stops.
 const CALLER: &[u8] = &[0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 1, 0x60, 0x72, 0x5a, 0xf1, 0x00];
 
