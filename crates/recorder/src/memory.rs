@@ -13,7 +13,11 @@ pub fn copy_padded(memory: &[u8], offset: U256, size: U256) -> Option<Vec<u8>> {
     if offset < 0 || size < 0 {
         return None;
     }
-    let end = offset.checked_add(size)?;
+    let Some(end) = offset.checked_add(size) else {
+        // The reference takes a sum that overflows for a range within memory, and finds nothing
+        // where the range begins beyond its end.
+        return (offset >= memory.len() as i64).then(Vec::new);
+    };
     if end.saturating_sub(memory.len() as i64) > MAX_PADDING_BYTES {
         return None;
     }
@@ -39,6 +43,8 @@ mod tests {
         assert_eq!(copy(0, 3 + MAX_PADDING_BYTES as u64).map(|c| c.len()), Some(3 + (1 << 20)));
         assert_eq!(copy(0, 4 + MAX_PADDING_BYTES as u64), None);
         assert_eq!(copy(u64::MAX, 1), None);
-        assert_eq!(copy(i64::MAX as u64, 1), None);
+        assert_eq!(copy(i64::MAX as u64, 0), None);
+        assert_eq!(copy(i64::MAX as u64, 1), Some(vec![]));
+        assert_eq!(copy(2, i64::MAX as u64), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Corner cases of the native tracers, on chains made by hand.
 
 use crate::world::{SENDER, World};
-use alloy_primitives::{Address, keccak256};
+use alloy_primitives::{Address, KECCAK256_EMPTY, keccak256};
 use hearth_tracers::{Limits, MUX_STEPS_BYTES};
 use serde_json::{Value, json};
 
@@ -82,6 +82,18 @@ fn a_mux_gives_each_tracer_its_own_answer() {
     assert_eq!((frames.len(), &frames[1]["traceAddress"]), (2, &json!([0])));
     let hidden = only(&world, r#"{"tracer":"flatCallTracer"}"#);
     assert_eq!((hidden.as_array().unwrap().len(), &hidden[0]["subtraces"]), (1, &json!(0)));
+}
+
+#[test]
+fn a_hash_whose_range_overflows_is_of_nothing() {
+    // KECCAK256 of the byte at 2^63 - 1, which cannot be paid for.
+    let code = [0x60, 1, 0x67, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20];
+    let world = World::london().contract(0x10, 1, 0, &code).call(0x10, 100_000, &[]);
+    let preimages = only(&world, r#"{"tracer":"keccak256PreimageTracer"}"#);
+    assert_eq!(preimages, json!({ (KECCAK256_EMPTY.to_string()): "0x" }));
+    let frame = only(&world, r#"{"tracer":"erc7562Tracer"}"#);
+    assert_eq!(frame["keccak"], json!(["0x"]));
+    assert_eq!(frame["error"], "out of gas: gas uint64 overflow");
 }
 
 /// PUSH1 7 POP over and over, 100 times, and STOP.
