@@ -77,6 +77,32 @@ pub(crate) fn number<T: std::str::FromStr>(
     value.parse().map(Some).map_err(|_| wrong(value, field, wanted))
 }
 
+/// Reads a hexadecimal number as go-ethereum's `hexutil.Uint64` does (common/hexutil/json.go:
+/// Uint64.UnmarshalJSON), for which an empty text is zero.
+pub(crate) fn hex_number(value: &str, field: &'static str) -> Result<u64, ConfigError> {
+    let refused = |got: &str| ConfigError::Field { got: got.to_owned(), field, wanted: "hexutil.Uint64" };
+    let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let text = text.ok_or_else(|| refused("non-string"))?;
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let digits = digits.ok_or_else(|| refused("hex string without 0x prefix"))?;
+    if digits.is_empty() {
+        return Err(refused("hex string \"0x\""));
+    }
+    if digits.len() > 1 && digits.starts_with('0') {
+        return Err(refused("hex number with leading zero digits"));
+    }
+    if digits.len() > 16 {
+        return Err(refused("hex number > 64 bits"));
+    }
+    if digits.starts_with('+') {
+        return Err(refused("invalid hex string"));
+    }
+    u64::from_str_radix(digits, 16).map_err(|_| refused("invalid hex string"))
+}
+
 /// Sets a flag; `null` leaves it as it is.
 pub(crate) fn boolean(value: &str, field: &'static str, target: &mut bool) -> Result<(), ConfigError> {
     match value {
