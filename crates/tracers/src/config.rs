@@ -83,7 +83,7 @@ impl LoggerConfig {
 pub struct TraceConfig {
     /// A tracer's name or JavaScript source; the struct logger without it.
     pub tracer: Option<String>,
-    /// JSON text of the tracer's own configuration.
+    /// JSON text of the tracer's own configuration, `null` included.
     pub tracer_config: Option<String>,
     /// Whether the client sent a `tracerConfig`, `null` included.
     pub has_tracer_config: bool,
@@ -111,7 +111,8 @@ impl TraceConfig {
             "timeout" => self.timeout = string(value, "TraceConfig.Timeout")?,
             "reexec" => self.reexec = number(value, "TraceConfig.Reexec", "uint64")?,
             "tracerconfig" => {
-                self.tracer_config = (value != "null").then(|| value.to_owned());
+                // `null` included: the `setup` of a script is called with it.
+                self.tracer_config = Some(value.to_owned());
                 self.has_tracer_config = true;
             }
             "overrides" => match value.as_bytes().first() {
@@ -182,6 +183,7 @@ mod tests {
     use crate::call_tracer::CallTracerConfig;
     use crate::plan::TracePlan;
     use crate::table::TracerPlan;
+    use hearth_recorder::ScriptPlan;
     use std::time::Duration;
 
     #[test]
@@ -204,7 +206,11 @@ mod tests {
             assert_eq!(TraceConfig::parse(text), Ok(TraceConfig::default()), "{text}");
         }
         let null = TraceConfig::parse(r#"{"tracerConfig":null}"#).unwrap();
-        assert_eq!(null, TraceConfig { has_tracer_config: true, ..TraceConfig::default() });
+        let tracer_config = Some("null".to_owned());
+        assert_eq!(null, TraceConfig { tracer_config, has_tracer_config: true, ..TraceConfig::default() });
+        let script = TraceConfig { tracer: Some("{}".to_owned()), ..null };
+        let plan = ScriptPlan { text: "{}".to_owned(), config: Some("null".to_owned()) };
+        assert_eq!(TracePlan::new(&script).unwrap().tracer, TracerPlan::Script(plan));
         for options in ["null", "{}", r#"{"withLog":null}"#] {
             assert_eq!(CallTracerConfig::parse(options), Ok(CallTracerConfig::default()));
         }
