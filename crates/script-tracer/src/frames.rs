@@ -6,6 +6,7 @@ use crate::tracer::{Inner, ScriptTracer, Top};
 use alloy_primitives::{Address, Bytes, U256};
 use hearth_evm::EvmContext;
 use hearth_recorder::fault::Fault;
+use hearth_recorder::precompile::is_precompile;
 use hearth_recorder::recorder::{Frame, FrameKind};
 use hearth_recorder::refund::authorisation_refund;
 use revm::Inspector;
@@ -13,7 +14,7 @@ use revm::bytecode::opcode as op;
 use revm::context_interface::context::ContextError;
 use revm::context_interface::{Block as _, ContextTr, JournalTr as _};
 use revm::inspector::JournalExt as _;
-use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome};
+use revm::interpreter::{CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome};
 use revm::primitives::hardfork::SpecId;
 
 /// Flags of an entered frame: the script gets `enter`, the frame has a value, the frame may have
@@ -59,6 +60,22 @@ impl ScriptTracer {
         Inspector::<EvmContext<'_>>::call(&mut self.frames, context, inputs);
         let (caller, address) = (inputs.caller, inputs.target_address);
         self.entered(&Contract { caller, address, value: inputs.value.get() });
+        self.touch_callee(context, inputs);
+    }
+
+    /// Records the account that go-ethereum makes for a static call, and for a call of a
+    /// precompiled contract, where there is none (core/vm/evm.go: StaticCall and Call).
+    fn touch_callee(&mut self, context: &EvmContext<'_>, inputs: &CallInputs) {
+        let spec = context.cfg().spec;
+        let touches = match inputs.scheme {
+            CallScheme::StaticCall => true,
+            CallScheme::Call => inputs.value.get().is_zero() && is_precompile(spec, &inputs.target_address),
+            _ => false,
+        };
+        if touches && self.fields.has(Fields::JOURNAL) && self.is_running() {
+            let state = context.journal_ref().evm_state();
+            self.cursor.touch(&inputs.target_address, state, spec, &mut self.chunk);
+        }
     }
 
     pub(crate) fn create_begins(&mut self, context: &mut EvmContext<'_>, inputs: &mut CreateInputs) {
@@ -97,7 +114,7 @@ impl ScriptTracer {
     }
 
     fn entered(&mut self, contract: &Contract) {
-        self.inner.push(Inner::default());
+        self.inner.push(Inner { touched: self.cursor.touched(), ..Inner::default() });
         let Some(frame) = self.frames.frames.last() else { return };
         let is_top = self.inner.len() == 1;
         if is_top {
@@ -189,7 +206,7 @@ impl ScriptTracer {
         creator: Option<Address>,
         unpaid: bool,
     ) {
-        self.inner.pop();
+        let touched = self.inner.pop().map_or(0, |inner| inner.touched);
         if let Some(base) = self.refunds.pop() {
             self.refund_base = base;
         }
@@ -198,7 +215,7 @@ impl ScriptTracer {
         };
         let failed = frame.fault.is_some();
         if failed {
-            self.cursor.undo(context.journal_ref().journal());
+            self.cursor.undo(context.journal_ref().journal(), touched);
         } else {
             self.record_changes(context);
         }

@@ -16,6 +16,8 @@ pub(crate) struct JournalCursor {
     accounts: Vec<Address>,
     slots: Vec<(Address, U256)>,
     codes: Vec<Address>,
+    /// Accounts that exist although there is nothing in them.
+    touched: Vec<Address>,
     buffer: Vec<u8>,
 }
 
@@ -23,6 +25,7 @@ impl JournalCursor {
     /// Forgets the last transaction.
     pub fn begin(&mut self) {
         self.seen = 0;
+        self.touched.clear();
     }
 
     /// Whether something is new.
@@ -31,9 +34,38 @@ impl JournalCursor {
         journal.len() != self.seen
     }
 
-    /// A frame was undone: what it did is gone from the journal.
-    pub fn undo(&mut self, journal: &[JournalEntry]) {
+    /// Number of accounts that exist although there is nothing in them.
+    pub fn touched(&self) -> usize {
+        self.touched.len()
+    }
+
+    /// A frame was undone: what it did is gone from the journal. `touched` is what that was before.
+    pub fn undo(&mut self, journal: &[JournalEntry], touched: usize) {
         self.seen = self.seen.min(journal.len());
+        self.touched.truncate(touched);
+    }
+
+    /// Records that an account exists from here on, though there is nothing in it, until the
+    /// transaction ends: go-ethereum makes one to add nothing to its balance
+    /// (core/state/statedb.go: getOrNewStateObject).
+    pub fn touch(&mut self, address: &Address, state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
+        if self.keep_missing(address, state, spec) {
+            self.record_account(address, state, spec, chunk);
+        }
+    }
+
+    /// Keeps in mind that an account that is missing exists; whether it was missing.
+    fn keep_missing(&mut self, address: &Address, state: &EvmState, spec: SpecId) -> bool {
+        let missing = state.get(address).is_some_and(|account| self.now(address, account, spec).is_none());
+        if missing {
+            self.touched.push(*address);
+        }
+        missing
+    }
+
+    /// The account at this moment; `None` where there is none.
+    fn now(&self, address: &Address, account: &Loaded, spec: SpecId) -> Option<Account> {
+        present(account, spec).or_else(|| self.touched.contains(address).then(Account::default))
     }
 
     /// Records the new entries.
@@ -53,10 +85,12 @@ impl JournalCursor {
         self.codes.clear();
         for entry in new {
             match entry {
-                JournalEntry::AccountDestroyed { address, target, .. } => {
-                    self.accounts.extend([*address, *target]);
+                JournalEntry::AccountDestroyed { address: from, target: to, .. }
+                | JournalEntry::BalanceTransfer { from, to, .. } => {
+                    // A self-destruct of a contract without ether adds nothing to a balance.
+                    self.keep_missing(to, state, spec);
+                    self.accounts.extend([*from, *to]);
                 }
-                JournalEntry::BalanceTransfer { from, to, .. } => self.accounts.extend([*from, *to]),
                 JournalEntry::AccountTouched { address }
                 | JournalEntry::BalanceChange { address, .. }
                 | JournalEntry::NonceChange { address, .. }
@@ -78,7 +112,8 @@ impl JournalCursor {
         self.accounts.dedup();
         for address in &self.accounts {
             if let Some(account) = state.get(address) {
-                account_event(chunk, &mut self.buffer, address, present(account, spec).as_ref());
+                let now = self.now(address, account, spec);
+                account_event(chunk, &mut self.buffer, address, now.as_ref());
             }
         }
         for (address, key) in &self.slots {
@@ -92,13 +127,17 @@ impl JournalCursor {
     /// Records the current values of an account, independent of the journal.
     pub fn record_account(&mut self, address: &Address, state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
         if let Some(account) = state.get(address) {
-            account_event(chunk, &mut self.buffer, address, present(account, spec).as_ref());
+            let now = self.now(address, account, spec);
+            account_event(chunk, &mut self.buffer, address, now.as_ref());
         }
     }
 
     /// Records the changes of the whole transaction at its end: fees are paid, and destroyed
     /// accounts are gone.
     pub fn record_end(&mut self, writes: &Changeset, chunk: &mut Chunk) {
+        for address in &self.touched {
+            account_event(chunk, &mut self.buffer, address, None);
+        }
         for change in &writes.accounts {
             let address = &change.address;
             if change.wiped {

@@ -48,6 +48,8 @@ pub(crate) struct Inner {
     pub opcode: u8,
     /// Where that writes to memory.
     pub write: Option<(usize, usize)>,
+    /// What the journal's cursor called touched before the frame.
+    pub touched: usize,
 }
 
 /// The transaction's own frame, for `ctx`.

@@ -172,6 +172,27 @@ fn changes_of_state_come_before_the_step_that_sees_them() {
 }
 
 #[test]
+fn accounts_that_are_only_touched_exist_until_the_end() {
+    // CALL of 0x97 and STATICCALL of 0x98, CALL of 0x72, which destroys itself in favour of 0x99.
+    let call = |to: u8| [0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, to, 0x5a, 0xf1];
+    let look = [0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0x98, 0x5a, 0xfa];
+    let code = [&call(0x97)[..], &look, &call(0x72)].concat();
+    let world = World::london().contract(0x71, 1, 0, &code).contract(0x72, 1, 0, &[0x60, 0x99, 0xff]);
+    let (chunks, _, _) = run(&world.call(0x71, 200_000, &[]), conduct(Fields::STEP | Fields::JOURNAL));
+    let exists = |last_byte: u8| -> Vec<u8> {
+        let address = Address::with_last_byte(last_byte);
+        let events = chunks.iter().flat_map(|chunk| &chunk.events);
+        let of_account = events.filter(|event| event.1 == ACCOUNT && event.2[..20] == address[..]);
+        of_account.map(|event| event.2[20]).collect()
+    };
+    assert!(exists(0x97).iter().all(|exists| *exists == 0));
+    for touched in [0x98, 0x99] {
+        let states = exists(touched);
+        assert_eq!((states.first(), states.last()), (Some(&1), Some(&0)), "{touched:#x}");
+    }
+}
+
+#[test]
 fn reads_in_steps_see_the_state_before_in_results_after() {
     // SSTORE(5, 6)
     let world = World::london().contract(0x71, 1, 10, &[0x60, 6, 0x60, 5, 0x55]).call(0x71, 100_000, &[]);
