@@ -37,7 +37,8 @@ struct FlatList<'a> {
 }
 
 impl FlatList<'_> {
-    /// Whether a frame is left out. Such a frame has no descendants: no code runs in it.
+    /// Whether a frame is left out, together with what it called: code runs in it where a state
+    /// override has put some in the place of the precompiled contract.
     fn is_hidden(&self, frame: &Frame) -> bool {
         !self.config.include_precompiles
             && frame.depth > 0
@@ -56,6 +57,8 @@ impl FlatList<'_> {
         // The open frames: the end of each one's descendants, and the number of children written.
         let mut open: Vec<(usize, u32)> = Vec::new();
         let mut path: Vec<u32> = Vec::new();
+        // The end of the descendants of the last frame that was left out.
+        let mut hidden_end = 0;
         json.raw(b"[");
         for (index, frame) in frames.iter().enumerate() {
             if json.is_closed() {
@@ -65,7 +68,11 @@ impl FlatList<'_> {
                 open.pop();
                 path.pop();
             }
+            if index < hidden_end {
+                continue;
+            }
             if self.is_hidden(frame) {
+                hidden_end = frame.subtree_end as usize;
                 continue;
             }
             if let Some((_, children)) = open.last_mut() {

@@ -2,7 +2,9 @@
 
 use crate::world::{SENDER, World};
 use alloy_primitives::{Address, KECCAK256_EMPTY, keccak256};
-use hearth_tracers::{Limits, MUX_STEPS_BYTES};
+use hearth_tracers::{
+    FlatCallTracerConfig, FrameView, JsonWriter, Limits, MUX_STEPS_BYTES, Recorder, RecorderOptions, Replay,
+};
 use serde_json::{Value, json};
 
 fn only(world: &World, config: &str) -> Value {
@@ -82,6 +84,31 @@ fn a_mux_gives_each_tracer_its_own_answer() {
     assert_eq!((frames.len(), &frames[1]["traceAddress"]), (2, &json!([0])));
     let hidden = only(&world, r#"{"tracer":"flatCallTracer"}"#);
     assert_eq!((hidden.as_array().unwrap().len(), &hidden[0]["subtraces"]), (1, &json!(0)));
+}
+
+#[test]
+fn a_flat_trace_without_precompiles_has_no_calls_of_theirs() {
+    let call = |to: u8| [0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, to, 0x5a, 0xf1, 0x00];
+    let world = World::london()
+        .contract(0x10, 1, 0, &call(0x11))
+        .contract(0x11, 1, 0, &call(0x12))
+        .contract(0x12, 1, 0, &[0x00])
+        .call(0x10, 200_000, &[]);
+    let mut replay = world.replay();
+    let tx = replay.seek(0, &|| false).unwrap();
+    let mut recorder = Recorder::new();
+    recorder.begin(RecorderOptions { nested: true, logs: false }, 0);
+    replay.record(&mut recorder).unwrap();
+    let flat = |recorder: &Recorder| -> Vec<Value> {
+        let mut out = JsonWriter::keeping(10_000);
+        FlatCallTracerConfig::default().render(recorder, &tx, &mut out);
+        serde_json::from_slice(out.kept()).unwrap()
+    };
+    assert_eq!(flat(&recorder).len(), 3);
+    // As under a state override that puts this code in the place of a precompiled contract.
+    recorder.frames[1].to = Address::with_last_byte(2);
+    let frames = flat(&recorder);
+    assert_eq!((frames.len(), &frames[0]["subtraces"]), (1, &json!(0)));
 }
 
 #[test]
