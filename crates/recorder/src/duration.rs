@@ -16,13 +16,13 @@ pub enum DurationError {
     UnknownUnit(String, String),
 }
 
-/// Go's quoting: ASCII control characters, quotes and bytes outside ASCII are escaped.
+/// Go's quoting: control characters below the space, quotes and bytes outside ASCII are escaped.
 fn quote(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
         match byte {
             b'"' | b'\\' => out.extend(['\\', byte as char]),
-            b' '..=b'~' => out.push(byte as char),
+            b' '..=0x7f => out.push(byte as char),
             _ => out.push_str(&format!("\\x{byte:02x}")),
         }
     }
@@ -146,6 +146,8 @@ mod tests {
             ("abc", r#"time: invalid duration "abc""#),
             ("5", r#"time: missing unit in duration "5""#),
             ("5y", r#"time: unknown unit "y" in duration "5y""#),
+            ("5\u{7f}", "time: unknown unit \"\u{7f}\" in duration \"5\u{7f}\""),
+            ("5\u{1f}", r#"time: unknown unit "\x1f" in duration "5\x1f""#),
             (".s", r#"time: invalid duration ".s""#),
             ("9223372036854775808ns", r#"time: invalid duration "9223372036854775808ns""#),
             ("3000000h", r#"time: invalid duration "3000000h""#),
