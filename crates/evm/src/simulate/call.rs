@@ -17,7 +17,10 @@ use alloy_primitives::{Bytes, Log, U256};
 use hearth_primitives::{BlockHashes, OriginWaits, StateReader};
 use revm::{
     Inspector,
-    context_interface::result::{EVMError, ExecutionResult, HaltReason, OutOfGasError},
+    context_interface::{
+        cfg::GasParams,
+        result::{EVMError, ExecutionResult, HaltReason, OutOfGasError},
+    },
     inspector::NoOpInspector,
 };
 use std::{
@@ -300,20 +303,44 @@ pub(super) enum Fees {
 }
 
 /// What go-ethereum checks of a message before it runs, in its order (core/state_transition.go:
-/// preCheck).
+/// preCheck, execute).
 pub(super) fn check_message(
     message: &Message,
     env: &BlockEnvironment,
     fees: Fees,
     state: &mut BlockState<'_>,
 ) -> Result<Result<(), TxError>, CallError> {
+    Ok(check_payment(message, env, fees, state)?.and_then(|()| check_init_code(message, env)))
+}
+
+/// The part of [`check_message`] before gas is taken from the block.
+pub(super) fn check_payment(
+    message: &Message,
+    env: &BlockEnvironment,
+    fees: Fees,
+    state: &mut BlockState<'_>,
+) -> Result<Result<(), TxError>, CallError> {
     let balance = state.account(message.from)?.unwrap_or_default().balance;
-    Ok(check_fields(message, env, fees).and_then(|()| check_funds(message, balance)).and_then(|()| {
-        if env.fork >= Fork::Shanghai && message.to.is_none() && message.data.len() > env.max_init_code() {
-            return Err(TxError::InitCodeTooLong { size: message.data.len(), limit: env.max_init_code() });
-        }
-        Ok(())
-    }))
+    Ok(check_fields(message, env, fees).and_then(|()| check_funds(message, balance)))
+}
+
+/// Checks the length of init code (EIP-3860). Of a message whose gas does not cover what it costs
+/// before it runs, that is the error: the interpreter checks the length first.
+pub(super) fn check_init_code(message: &Message, env: &BlockEnvironment) -> Result<(), TxError> {
+    let (size, limit) = (message.data.len(), env.max_init_code());
+    if env.fork < Fork::Shanghai || message.to.is_some() || size <= limit {
+        return Ok(());
+    }
+    let tx = message.tx_env(env.chain_id, env.base_fee.is_some());
+    let cost = GasParams::new_spec(env.fork.spec_id()).initial_tx_gas_for_tx(tx, None);
+    let (have, want, floor) = (message.gas, cost.initial_total_gas(), cost.floor_gas());
+    if have < want {
+        return Err(TxError::IntrinsicGas { have, want });
+    }
+    if env.fork >= Fork::Prague && have < floor {
+        return Err(TxError::FloorDataGas { have, want: floor });
+    }
+    Err(TxError::InitCodeTooLong { size, limit })
 }
 
 fn check_fields(message: &Message, env: &BlockEnvironment, fees: Fees) -> Result<(), TxError> {

@@ -224,6 +224,14 @@ fn validation_is_that_of_a_block() {
             "err: max initcode size exceeded: code size 49153 limit 49152 (supplied gas 16777216)".to_owned()
         )
     );
+    let block = json!({ "calls": [{ "from": RICH, "input": code, "gas": "0x5208" }] });
+    assert_eq!(
+        bench.refusal(block, false),
+        (
+            "intrinsic_gas_too_low",
+            "err: intrinsic gas too low: have 21000, want 252686 (supplied gas 21000)".to_owned()
+        )
+    );
     // The base fee stays, since half of the parent's gas was used; the tip is the recipient's.
     let block = priced(json!({ "maxPriorityFeePerGas": "0x7" }));
     let mut blocks = bench.run(json!({ "blockStateCalls": [block, {}], "validation": true })).expect("valid");

@@ -191,6 +191,23 @@ fn requests_that_contradict_themselves() {
 }
 
 #[test]
+fn gas_is_checked_before_the_length_of_init_code() {
+    let bench = Bench::new("0x00");
+    let code = "00".repeat(49_153);
+    let request = |gas: u64| format!(r#"{{"input":"0x{code}","gas":"{gas:#x}"}}"#);
+    for (gas, text) in [
+        (21_000, "intrinsic gas too low: have 21000, want 252686"),
+        (256_000, "insufficient gas for floor data gas cost: have 256000, want 512530"),
+        (1_000_000, "max initcode size exceeded: code size 49153 limit 49152"),
+    ] {
+        let error = bench.call(&request(gas), "{}", "{}").expect_err(text);
+        assert_eq!(error.to_string(), format!("err: {text} (supplied gas {gas})"));
+    }
+    let error = bench.estimate(&request(21_000)).expect_err("too little gas");
+    assert_eq!(error.to_string(), "gas required exceeds allowance (21000)");
+}
+
+#[test]
 fn estimates() {
     let bench = Bench::new("0x00");
     assert_eq!(

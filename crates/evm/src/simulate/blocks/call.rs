@@ -11,7 +11,7 @@ use crate::{
     outcome::TxStatus,
     simulate::{
         CallLimits, CallRequest, FailureObserver, Message, NamedFailure,
-        call::{Fees, check_message, machine_error},
+        call::{Fees, check_init_code, check_payment, machine_error},
     },
     spec::GAS_PER_BLOB,
     tx_check::check_nonce,
@@ -131,11 +131,11 @@ impl<'w> Calls<'w> {
             check_nonce(message.from, message.nonce, nonce).map_err(wrap)?;
         }
         let environment = executor.environment().clone();
-        check_message(message, &environment, fees, executor.state())?.map_err(wrap)?;
+        check_payment(message, &environment, fees, executor.state())?.map_err(wrap)?;
         if self.gas_left.is_some_and(|left| message.gas > left) {
             return Err(wrap(TxError::GasLimitReached));
         }
-        Ok(())
+        check_init_code(message, &environment).map_err(wrap)
     }
 
     fn keep(
