@@ -26,6 +26,11 @@ impl Precompiles {
         Self { fork: EthPrecompiles::new(spec), moved: None }
     }
 
+    /// No precompiled contracts.
+    pub(crate) fn none(spec: SpecId) -> Self {
+        Self { moved: Some(Box::default()), ..Self::new(spec) }
+    }
+
     /// Whether a precompiled contract answers at an address.
     pub fn answers_at(&self, address: &Address) -> bool {
         match &self.moved {

@@ -2,7 +2,7 @@
 
 use super::{
     CallError, CallLimits, CallRequest, CallSite, CallStatus, Message, Simulation, StateOverrides,
-    blocks::Unsigned,
+    blocks::Unsigned, overrides::PrecompileOverrides,
 };
 use crate::{machine::EvmContext, precompiles::Precompiles, tx_env::recover_authorization};
 use alloy_eips::eip2930::{AccessList, AccessListItem};
@@ -45,7 +45,8 @@ pub fn create_access_list(
     state_overrides: Option<&StateOverrides>,
     limits: &CallLimits<'_>,
 ) -> Result<CreatedAccessList, CallError> {
-    let simulation = Simulation::new(site, state_overrides, None)?;
+    let simulation =
+        Simulation::new(site, state_overrides, None)?.with_precompiles(PrecompileOverrides::Unknown);
     let (base_fee, chain_id) = (simulation.environment().base_fee, simulation.environment().chain_id);
     let mut message = request.message(base_fee, chain_id, limits.gas_cap)?;
     let authorizations = message.authorizations.as_ref().map_or(0, Vec::len) as u64;

@@ -1,12 +1,16 @@
 //! `eth_call`: one message on top of a block's state.
 
-use super::{BlockOverrides, CallError, CallRequest, FailureObserver, Message, StateOverrides};
+use super::{
+    BlockOverrides, CallError, CallRequest, FailureObserver, Message, StateOverrides,
+    overrides::PrecompileOverrides,
+};
 use crate::{
     env::BlockEnvironment,
     halt_text::halt_text,
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm},
     outcome::invalid,
     overlay::{BlockState, ReadError},
+    precompiles::Precompiles,
     spec::{ChainSpec, Fork},
     tx_check::check_blob_hashes,
     tx_error::TxError,
@@ -123,6 +127,7 @@ pub struct Simulation<'a> {
     site: CallSite<'a>,
     env: BlockEnvironment,
     state_overrides: Option<&'a StateOverrides>,
+    precompiles: PrecompileOverrides,
 }
 
 impl<'a> Simulation<'a> {
@@ -136,7 +141,12 @@ impl<'a> Simulation<'a> {
         block_overrides: Option<&BlockOverrides>,
     ) -> Result<Self, CallError> {
         let env = BlockEnvironment::of_calls(site.spec, site.chain_id, site.header, block_overrides)?;
-        Ok(Self { site, env, state_overrides })
+        Ok(Self { site, env, state_overrides, precompiles: PrecompileOverrides::InForce })
+    }
+
+    /// The same, with another meaning of overrides of precompiled contracts.
+    pub(super) fn with_precompiles(self, precompiles: PrecompileOverrides) -> Self {
+        Self { precompiles, ..self }
     }
 
     /// The chain's id.
@@ -158,7 +168,14 @@ impl<'a> Simulation<'a> {
         evm.ctx.cfg.disable_nonce_check = true;
         evm.ctx.cfg.disable_base_fee = true;
         if let Some(overrides) = self.state_overrides {
-            overrides.apply(&mut evm.ctx.journaled_state.database, &mut evm.precompiles)?;
+            let state = &mut evm.ctx.journaled_state.database;
+            match self.precompiles {
+                PrecompileOverrides::InForce => overrides.apply(state, &mut evm.precompiles)?,
+                PrecompileOverrides::Checked => overrides.apply(state, &mut evm.precompiles.clone())?,
+                PrecompileOverrides::Unknown => {
+                    overrides.apply(state, &mut Precompiles::none(env.fork.spec_id()))?;
+                }
+            }
         }
         Ok((evm, env))
     }

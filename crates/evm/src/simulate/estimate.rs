@@ -2,7 +2,7 @@
 
 use super::{
     BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, Message,
-    Simulation, StateOverrides,
+    Simulation, StateOverrides, overrides::PrecompileOverrides,
 };
 use crate::{
     spec::{Fork, GAS_PER_BLOB},
@@ -38,7 +38,8 @@ pub fn estimate_gas(
     block_overrides: Option<&BlockOverrides>,
     limits: &CallLimits<'_>,
 ) -> Result<u64, CallError> {
-    let simulation = Simulation::new(site, state_overrides, block_overrides)?;
+    let simulation = Simulation::new(site, state_overrides, block_overrides)?
+        .with_precompiles(PrecompileOverrides::Checked);
     // Without a limit of its own the message starts at the block's, not at the node's cap.
     let request = CallRequest { gas: Some(request.gas.unwrap_or(U64::ZERO)), ..request.clone() };
     let message = request.message(site.header.base_fee_per_gas, simulation.chain_id(), limits.gas_cap)?;

@@ -35,6 +35,18 @@ pub struct AccountOverride {
 #[serde(transparent)]
 pub struct StateOverrides(pub BTreeMap<Address, AccountOverride>);
 
+/// What state overrides mean for precompiled contracts. It depends on the method in go-ethereum
+/// (internal/ethapi/api.go: doCall, DoEstimateGas, AccessList).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrecompileOverrides {
+    /// An overridden one no longer answers at its address, and a moved one answers elsewhere.
+    InForce,
+    /// The same is checked, but all answer at their own addresses while the message runs.
+    Checked,
+    /// They are accounts like others, which cannot be moved.
+    Unknown,
+}
+
 impl StateOverrides {
     pub(crate) fn apply(
         &self,

@@ -126,6 +126,33 @@ fn code_balance_and_precompile_overrides() {
 }
 
 #[test]
+fn moved_precompiles_are_for_calls_alone() {
+    let bench = Bench::new("0x00");
+    let target = "0x00000000000000000000000000000000000ffffe";
+    let identity = "0x0000000000000000000000000000000000000004";
+    let overrides =
+        |text: String| -> StateOverrides { serde_json::from_str(&text).expect("state overrides") };
+    let moved = overrides(format!(r#"{{"{identity}":{{"movePrecompileToAddress":"{target}"}}}}"#));
+    // Code at the address of a precompiled contract, which reverts.
+    let replaced = overrides(format!(r#"{{"{identity}":{{"code":"0x5f5ffd"}}}}"#));
+    let foreign = overrides(format!(r#"{{"{CONTRACT}":{{"movePrecompileToAddress":"{target}"}}}}"#));
+    let request: CallRequest =
+        serde_json::from_str(&format!(r#"{{"to":"{identity}","input":"0x1234"}}"#)).expect("a call object");
+    let limits = CallLimits::default();
+    let estimate = |state| estimate_gas(bench.site(), &request, state, None, &limits);
+    let list = |state| create_access_list(bench.site(), &request, state, &limits);
+    let gas = estimate(None).expect("runs");
+    assert_eq!(estimate(Some(&moved)).expect("runs"), gas);
+    assert_eq!(estimate(Some(&replaced)).expect("runs"), gas);
+    let text = format!("account {CONTRACT} is not a precompile");
+    assert_eq!(estimate(Some(&foreign)).expect_err("no precompile").to_string(), text);
+    let plain = list(None).expect("a list");
+    assert_eq!(list(Some(&replaced)).expect("a list"), plain);
+    let error = list(Some(&moved)).expect_err("unknown there");
+    assert_eq!(error.to_string(), format!("account {identity} is not a precompile"));
+}
+
+#[test]
 fn block_overrides() {
     for (opcode, field, value) in [
         ("43", "number", 77),
