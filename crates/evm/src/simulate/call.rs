@@ -427,6 +427,10 @@ pub fn call(
     limits: &CallLimits<'_>,
 ) -> Result<CallOutcome, CallError> {
     let simulation = Simulation::new(site, state_overrides, block_overrides)?;
-    let message = request.message(simulation.env.base_fee, simulation.env.chain_id, limits.gas_cap)?;
+    let mut message = request.message(simulation.env.base_fee, simulation.env.chain_id, limits.gas_cap)?;
+    if request.gas.is_none() && limits.gas_cap.is_none() {
+        // Here go-ethereum takes the gas of its pool for the cap (internal/ethapi/api.go: doCall).
+        message.gas = u64::MAX;
+    }
     simulation.run(&message, limits.watch(), limits.timeout)
 }

@@ -8,7 +8,7 @@ use revm::{context::TxEnv, context_interface::either::Either};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// Gas of a call where neither the call nor the node names any.
+/// Gas of a message where neither the request nor the node names any; of `eth_call` it is more.
 const UNLIMITED_GAS: u64 = u64::MAX / 2;
 
 /// A call as clients send it. Quantities are wei and gas; every field may be absent.

@@ -8,7 +8,7 @@ use hearth_evm::{
     GenesisAccount, StateOverrides, call, create_access_list, estimate_gas, unnamed,
 };
 use hearth_primitives::{BlockHashes, Height, StateError};
-use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, sync::atomic::AtomicBool, time::Duration};
 
 const RICH: Address = address!("0x1000000000000000000000000000000000000001");
 const CONTRACT: Address = address!("0x2000000000000000000000000000000000000002");
@@ -272,6 +272,20 @@ fn a_call_ends_in_time() {
     assert!(matches!(call(bench.site(), &request, None, None, &limits), Err(CallError::Aborted(_))));
     let outcome = call(bench.site(), &request, None, None, &CallLimits::default()).expect("an outcome");
     assert!(matches!(outcome.status, CallStatus::Halt(_)) && outcome.out_of_gas);
+}
+
+#[test]
+fn a_call_without_any_limit_has_all_gas_of_64_bits() {
+    // GAS.
+    let bench = Bench::new(&format!("0x5a{RETURN_TOP}"));
+    let request: CallRequest = serde_json::from_str(TO).expect("a call object");
+    let gas = |gas_cap| {
+        let limits = CallLimits { gas_cap, ..CallLimits::default() };
+        let outcome = call(bench.site(), &request, None, None, &limits).expect("runs");
+        U256::from_be_slice(&outcome.output).to::<u64>()
+    };
+    assert_eq!(gas(None), u64::MAX - 21_002);
+    assert_eq!(gas(NonZeroU64::new(1_000_000)), 1_000_000 - 21_002);
 }
 
 #[test]
