@@ -195,10 +195,12 @@ fn render(oldest: Height, rows: &[BlockFees], with_rewards: bool) -> Vec<u8> {
     w.into_bytes()
 }
 
+/// Ratios below it have an exponent in Go's JSON (encoding/json/encode.go: floatEncoder).
+const EXPONENT_BELOW: f64 = 1e-6;
+
 /// A ratio as JSON: whole numbers without a fraction, as Go prints them.
 fn float(value: f64) -> String {
-    serde_json::Number::from_f64(value)
-        .map_or_else(|| "0".into(), |n| n.to_string().trim_end_matches(".0").to_owned())
+    if value > 0.0 && value < EXPONENT_BELOW { format!("{value:e}") } else { value.to_string() }
 }
 
 #[cfg(test)]
@@ -220,5 +222,8 @@ mod tests {
         assert_eq!(float(0.0), "0");
         assert_eq!(float(1.0), "1");
         assert_eq!(float(0.00072868), "0.00072868");
+        assert_eq!(float(21_000.0 / 9_000_000_000.0), "0.000002333333333333333");
+        assert_eq!(float(0.000_001), "0.000001");
+        assert_eq!(float(21_000.0 / 210_000_000_000.0), "1e-7");
     }
 }
