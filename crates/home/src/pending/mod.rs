@@ -4,7 +4,7 @@ use crate::{Home, NodeError, chain_error};
 use alloy_primitives::{Address, B256};
 use hearth_chain::{BlockAttributes, Chain, Draft, OverlaidState, StateAt, fees, next_gas_limit};
 use hearth_dev_chain::DevChain;
-use hearth_ledger::StoredBlock;
+use hearth_ledger::{StoredBlock, StoredReceipts};
 use hearth_pool::Order;
 use hearth_primitives::{Header, RootTracker as _, StateReader};
 use parking_lot::Mutex;
@@ -37,6 +37,12 @@ impl PendingBlock {
     /// Senders of its transactions.
     pub fn senders(&self) -> &[Address] {
         &self.draft.output.senders
+    }
+
+    /// Receipts and senders of its transactions.
+    pub fn receipts(&self) -> StoredReceipts {
+        let output = &self.draft.output;
+        StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() }
     }
 
     /// The whole block. Its hash is meaningless, since at least the time of the real next block

@@ -218,6 +218,16 @@ fn the_pending_block_is_made_of_what_waits_and_changes_with_it() {
     assert_eq!(third["hash"], json!(second));
     let header = asked("getHeaderByNumber", json!({ "block": "pending" }));
     assert_eq!((&header["gasUsed"], &header["hash"]), (&json!(format!("{:#x}", 4 * 21_000)), &Value::Null));
+    let history = asked(
+        "feeHistory",
+        json!({ "blockCount": "0x2", "newestBlock": "pending", "rewardPercentiles": [100] }),
+    );
+    assert_eq!(
+        (&history["oldestBlock"], &history["baseFeePerGas"][1]),
+        (&json!("0x0"), &header["baseFeePerGas"])
+    );
+    assert_eq!(history["baseFeePerGas"].as_array().map(Vec::len), Some(3));
+    assert_eq!(history["reward"], json!([["0x0"], ["0x12a05f200"]]));
     // Calls see the pending state and the pending block. The overridden code is NUMBER, MSTORE,
     // RETURN.
     let overrides = json!({ Address::repeat_byte(8).to_string(): { "code": "0x4360005260206000f3" } });

@@ -7,6 +7,7 @@ use hearth_chain::fees;
 use hearth_home::{BlockNumber, Home, JsonWriter, NodeError};
 use hearth_ledger::{StoredBlock, StoredReceipts};
 use hearth_primitives::Height;
+use std::sync::Arc;
 
 /// Most percentiles in one request (eth/gasprice/feehistory.go of go-ethereum: maxQueryLimit).
 const MAX_PERCENTILES: usize = 100;
@@ -57,14 +58,20 @@ pub(super) fn fee_history(home: &Home, count: u64, newest: BlockNumber, percenti
     }
     check_percentiles(percentiles)?;
     let mut count = count.min(home.config().rpc.fee_history_max_blocks.max(1));
-    let head = home.head()?.block.header.number;
-    let last = home.height(newest)?;
-    if last > head {
-        let message = format!("request beyond head block: requested {last}, head {head}");
-        return Err(NodeError::Unsupported { message });
-    }
-    // There is no pending block to report on, so the number of blocks is lower by one.
-    if newest == BlockNumberOrTag::Pending {
+    let pending = home.pending_by_number(newest)?;
+    let last = match &pending {
+        Some(pending) => pending.call_header().number,
+        None => {
+            let (head, last) = (home.head()?.block.header.number, home.height(newest)?);
+            if last > head {
+                let message = format!("request beyond head block: requested {last}, head {head}");
+                return Err(NodeError::Unsupported { message });
+            }
+            last
+        }
+    };
+    // Without a pending block to report on, the number of blocks is lower by one.
+    if newest == BlockNumberOrTag::Pending && pending.is_none() {
         count -= 1;
     }
     count = count.min((last + 1).saturating_sub(home.first_block()));
@@ -74,8 +81,17 @@ pub(super) fn fee_history(home: &Home, count: u64, newest: BlockNumber, percenti
     let oldest = last + 1 - count;
     let mut rows = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
     for number in oldest..=last {
-        let block = home.canonical(number)?.ok_or(NodeError::BlockNotFound { number: Some(number) })?;
-        rows.push(fees_of(home, &block, percentiles)?);
+        rows.push(match pending.as_ref().filter(|_| number == last) {
+            Some(pending) => {
+                let block = pending.block(home.chain())?;
+                fees_of(home, &block, percentiles, || Ok(Arc::new(pending.receipts())))?
+            }
+            None => {
+                let block =
+                    home.canonical(number)?.ok_or(NodeError::BlockNotFound { number: Some(number) })?;
+                fees_of(home, &block, percentiles, || home.receipts_of(&block))?
+            }
+        });
     }
     Ok(render(oldest, &rows, !percentiles.is_empty()))
 }
@@ -101,18 +117,18 @@ fn check_percentiles(percentiles: &[f64]) -> Result<(), NodeError> {
     Ok(())
 }
 
-fn fees_of(home: &Home, block: &StoredBlock, percentiles: &[f64]) -> Result<BlockFees, NodeError> {
+fn fees_of(
+    home: &Home,
+    block: &StoredBlock,
+    percentiles: &[f64],
+    receipts: impl FnOnce() -> Result<Arc<StoredReceipts>, NodeError>,
+) -> Result<BlockFees, NodeError> {
     let spec = home.chain().spec();
     let header = &block.block.header;
     let ratio = |used: u64, limit: u64| if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
     let max_blob_gas = spec.blob_params(header.timestamp).map_or(0, |params| params.max_blob_gas());
     let cancun = header.excess_blob_gas.is_some();
-    let rewards = if percentiles.is_empty() {
-        Vec::new()
-    } else {
-        let stored = home.receipts_of(block)?;
-        rewards(block, &stored, percentiles)
-    };
+    let rewards = if percentiles.is_empty() { Vec::new() } else { rewards(block, &receipts()?, percentiles) };
     Ok(BlockFees {
         base: header.base_fee_per_gas.unwrap_or(0),
         next_base: fees::next_base_fee(spec, header).unwrap_or(0),
