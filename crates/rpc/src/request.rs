@@ -479,6 +479,9 @@ impl Request {
             | Self::GetHeaderByNumber { block }
             | Self::GetBlockTransactionCountByNumber { block }
             | Self::GetTransactionByBlockNumberAndIndex { block, .. } => *block == BlockNumber::Pending,
+            Self::GetBlockReceipts { block } | Self::GetRawTransactionByIndex { block, .. } => {
+                *block == BlockId::Number(BlockNumber::Pending)
+            }
             _ => false,
         }
     }

@@ -218,6 +218,13 @@ fn the_pending_block_is_made_of_what_waits_and_changes_with_it() {
     assert_eq!(third["hash"], json!(second));
     let header = asked("getHeaderByNumber", json!({ "block": "pending" }));
     assert_eq!((&header["gasUsed"], &header["hash"]), (&json!(format!("{:#x}", 4 * 21_000)), &Value::Null));
+    let raw = asked("getRawTransaction", json!({ "hash": second }));
+    assert_eq!(asked("getRawTransactionByIndex", json!({ "block": "pending", "index": "0x2" })), raw);
+    let receipts = asked("getBlockReceipts", json!({ "block": "pending" }));
+    assert_eq!(receipts.as_array().map(Vec::len), Some(4));
+    assert_eq!(receipts[2]["transactionHash"], json!(second));
+    assert_eq!(receipts[2]["cumulativeGasUsed"], json!(format!("{:#x}", 3 * 21_000)));
+    assert_eq!(receipts[2]["effectiveGasPrice"], Value::Null);
     let history = asked(
         "feeHistory",
         json!({ "blockCount": "0x2", "newestBlock": "pending", "rewardPercentiles": [100] }),

@@ -38,6 +38,9 @@ pub struct ReceiptPlace<'a> {
     pub base_fee: Option<u64>,
     /// Price of blob gas in its block, in wei; `None` before Cancun.
     pub blob_gas_price: Option<u128>,
+    /// Whether the price that the transaction paid is named: receipts of the pending block have
+    /// none in go-ethereum (core/state_processor.go: MakeReceipt).
+    pub is_priced: bool,
 }
 
 /// Writes a log as an element; `index` is its place among the logs of the block.
@@ -92,7 +95,12 @@ pub fn write_receipt_with(
         Some(_) => w.null(),
     };
     w.key("cumulativeGasUsed").quantity(receipt.cumulative_gas_used());
-    w.key("effectiveGasPrice").quantity_u128(effective_gas_price(tx, at.base_fee));
+    w.key("effectiveGasPrice");
+    if at.is_priced {
+        w.quantity_u128(effective_gas_price(tx, at.base_fee));
+    } else {
+        w.null();
+    }
     w.key("from").address(sender);
     w.key("gasUsed").quantity(receipt.cumulative_gas_used().saturating_sub(at.gas_before));
     if let Some(used) = tx.blob_gas_used() {

@@ -1,6 +1,6 @@
 //! Receipts.
 
-use super::{Answer, blocks::check_length, null};
+use super::{Answer, blocks::check_length, null, transactions::pending_at};
 use crate::json::{LogPlace, ReceiptPlace, write_receipt_with};
 use alloy_primitives::B256;
 use hearth_chain::fees;
@@ -15,15 +15,25 @@ const SHORT_LOGS_MAX: usize = 16;
 const SHORT_DATA_BYTES_MAX: usize = 4096;
 
 pub(super) fn of_block(home: &Home, block: BlockRef) -> Answer {
+    if let Some(pending) = pending_at(home, block)? {
+        let (block, stored) = (pending.block(home.chain())?, pending.receipts());
+        return all(home, Source { block: &block, stored: &stored, is_pending: true });
+    }
     let Some(block) = home.block_by_ref(block)? else { return null() };
     let stored = home.receipts_of(&block)?;
-    check_length(&block, stored.receipts.len())?;
+    all(home, Source::new(&block, &stored))
+}
+
+/// All receipts of a block.
+fn all(home: &Home, source: Source<'_>) -> Answer {
+    let Source { block, stored, .. } = source;
+    check_length(block, stored.receipts.len())?;
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES * (stored.receipts.len() + 1));
     writer.begin_array();
     let mut cursor = Cursor::default();
     for index in 0..stored.receipts.len() {
-        write_one(home, &mut writer, &block, &stored, index, &cursor, |_| {})?;
-        cursor.pass(&stored, index);
+        write_one(home, &mut writer, source, index, &cursor, |_| {})?;
+        cursor.pass(stored, index);
     }
     writer.end_array();
     Ok(writer.into_bytes())
@@ -65,7 +75,7 @@ fn one(
     check_length(block, stored.receipts.len())?;
     (0..index).for_each(|before| cursor.pass(stored, before));
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
-    write_one(home, &mut writer, block, stored, index, &cursor, |_| {})?;
+    write_one(home, &mut writer, Source::new(block, stored), index, &cursor, |_| {})?;
     Ok(writer.into_bytes())
 }
 
@@ -81,12 +91,27 @@ pub(super) fn timed(home: &Home, block: &StoredBlock, places: &[usize]) -> Resul
         (passed..index).for_each(|before| cursor.pass(&stored, before));
         passed = index;
         let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
-        write_one(home, &mut writer, block, &stored, index, &cursor, |w| {
+        write_one(home, &mut writer, Source::new(block, &stored), index, &cursor, |w| {
             w.key("timestamp").raw(&time);
         })?;
         texts.push(writer.into_bytes());
     }
     Ok(texts)
+}
+
+/// A block and its receipts.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    block: &'a StoredBlock,
+    stored: &'a StoredReceipts,
+    is_pending: bool,
+}
+
+impl<'a> Source<'a> {
+    /// Of a block that is made.
+    fn new(block: &'a StoredBlock, stored: &'a StoredReceipts) -> Self {
+        Self { block, stored, is_pending: false }
+    }
 }
 
 /// What the receipts before one add up to.
@@ -110,8 +135,7 @@ impl Cursor {
 fn write_one(
     home: &Home,
     writer: &mut JsonWriter,
-    block: &StoredBlock,
-    stored: &StoredReceipts,
+    Source { block, stored, is_pending }: Source<'_>,
     index: usize,
     before: &Cursor,
     more: impl FnOnce(&mut JsonWriter),
@@ -133,6 +157,7 @@ fn write_one(
         logs_before: before.logs,
         base_fee: header.base_fee_per_gas,
         blob_gas_price: fees::blob_base_fee(home.chain().spec(), header),
+        is_priced: !is_pending,
     };
     write_receipt_with(writer, stored.receipts.get(index).ok_or_else(missing)?, &at, more);
     Ok(())

@@ -4,7 +4,7 @@ use super::{Answer, null};
 use crate::json::{Inclusion, write_transaction};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256};
-use hearth_home::{BlockNumber, BlockRef, Home, JsonWriter, NodeError};
+use hearth_home::{BlockNumber, BlockRef, Home, JsonWriter, NodeError, PendingBlock};
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
@@ -59,13 +59,24 @@ pub(super) fn as_pending(home: &Home, hash: &B256) -> Answer {
 
 /// The bytes of a transaction by its place; none where there is none.
 pub(super) fn raw_at(home: &Home, block: BlockRef, index: u64) -> Answer {
-    let block = home.block_by_ref(block)?;
+    let block = match pending_at(home, block)? {
+        Some(pending) => Some(pending.block(home.chain())?),
+        None => home.block_by_ref(block)?,
+    };
     let found = block.as_ref().and_then(|block| Some((block, place(block, index)?)));
     let bytes =
         found.and_then(|(block, index)| Some(block.block.body.transactions.get(index)?.encoded_2718()));
     let mut writer = JsonWriter::default();
     writer.bytes(&bytes.unwrap_or_default());
     Ok(writer.into_bytes())
+}
+
+/// The pending block, where a reference means it and there is one.
+pub(super) fn pending_at(home: &Home, block: BlockRef) -> Result<Option<Arc<PendingBlock>>, NodeError> {
+    match block {
+        BlockRef::Number(number) => home.pending_by_number(number),
+        BlockRef::Hash(_) => Ok(None),
+    }
 }
 
 fn place(block: &StoredBlock, index: u64) -> Option<usize> {
