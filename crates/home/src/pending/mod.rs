@@ -4,6 +4,7 @@ use crate::{Home, NodeError, chain_error};
 use alloy_primitives::{Address, B256};
 use hearth_chain::{BlockAttributes, Chain, Draft, OverlaidState, StateAt, fees, next_gas_limit};
 use hearth_dev_chain::DevChain;
+use hearth_flatkv::StateRoots;
 use hearth_ledger::{StoredBlock, StoredReceipts};
 use hearth_pool::Order;
 use hearth_primitives::{Header, RootTracker as _, StateReader};
@@ -45,6 +46,13 @@ impl PendingBlock {
         StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() }
     }
 
+    /// The state trie after it.
+    pub fn roots<'c>(&self, chain: &'c Chain) -> Result<StateRoots<'c>, NodeError> {
+        let mut roots = chain.roots_after(self.parent.number())?;
+        roots.apply(&self.draft.output.changes)?;
+        Ok(roots)
+    }
+
     /// The whole block. Its hash is meaningless, since at least the time of the real next block
     /// will differ.
     pub fn block(&self, chain: &Chain) -> Result<Arc<StoredBlock>, NodeError> {
@@ -53,8 +61,7 @@ impl PendingBlock {
         if let Some(block) = &*made {
             return Ok(block.clone());
         }
-        let mut roots = chain.roots_after(self.parent.number())?;
-        roots.apply(&self.draft.output.changes)?;
+        let mut roots = self.roots(chain)?;
         let block = self.draft.complete(roots.root()?);
         let stored = Arc::new(StoredBlock {
             hash: block.header.hash_slow(),

@@ -225,6 +225,9 @@ fn the_pending_block_is_made_of_what_waits_and_changes_with_it() {
     assert_eq!(receipts[2]["transactionHash"], json!(second));
     assert_eq!(receipts[2]["cumulativeGasUsed"], json!(format!("{:#x}", 3 * 21_000)));
     assert_eq!(receipts[2]["effectiveGasPrice"], Value::Null);
+    let simulated =
+        asked("simulateV1", json!({ "options": { "blockStateCalls": [{}] }, "block": "pending" }));
+    assert_eq!(simulated[0]["number"], "0x2");
     let history = asked(
         "feeHistory",
         json!({ "blockCount": "0x2", "newestBlock": "pending", "rewardPercentiles": [100] }),

@@ -3,6 +3,7 @@
 use super::{
     Answer,
     simulate::{call_limits, origin_waits},
+    transactions::pending_at,
 };
 use crate::json::{BlockParts, LogPlace, write_block_fields, write_log};
 use alloy_rlp::Encodable as _;
@@ -10,8 +11,9 @@ use hearth_evm::{
     CallError, CallFailure, CallSite, SimulateError, SimulateRequest, SimulatedBlock, SimulatedCall,
     simulate_blocks,
 };
+use hearth_flatkv::StateRoots;
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
-use hearth_primitives::{RootTracker as _, StateReader as _};
+use hearth_primitives::{Header, RootTracker as _, StateReader};
 use hearth_tracers::{Cancel, observe_failure};
 
 /// JSON-RPC code of a call in a simulated block that reverted.
@@ -23,6 +25,13 @@ const CALL_BYTES: usize = 200;
 
 pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>, stop: &Cancel) -> Answer {
     request.check().map_err(|error| simulate_error(home, stop, error))?;
+    if let Some(reference) = block
+        && let Some(pending) = pending_at(home, reference)?
+    {
+        let base = pending.block(home.chain())?;
+        let roots = pending.roots(home.chain())?;
+        return on(home, (&base.block.header, &pending.state), roots, request, stop);
+    }
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
@@ -35,13 +44,24 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     if let Some(edits) = state.edits() {
         roots.apply(&edits.changes())?;
     }
+    on(home, (header, &state), roots, request, stop)
+}
+
+/// Simulates on a block, whose header, state and state trie are given.
+fn on(
+    home: &Home,
+    (header, state): (&Header, &dyn StateReader),
+    mut roots: StateRoots<'_>,
+    request: &SimulateRequest,
+    stop: &Cancel,
+) -> Answer {
+    let chain = home.chain();
     let quick = state.for_execution();
-    let reads = quick.as_deref().unwrap_or(&state);
     let site = CallSite {
         spec: chain.spec(),
         chain_id: chain.next_chain_id().get(),
         header,
-        state: reads,
+        state: quick.as_deref().unwrap_or(state),
         hashes: chain.reader().hashes(),
         observe: observe_failure,
     };
