@@ -249,6 +249,23 @@ fn contracts_send_and_nonces_are_free_without_validation() {
     assert_eq!((calls[0].gas_used, calls[0].failure.clone()), (21_000, None));
 }
 
+#[test]
+fn blobs_count_in_blob_transactions_alone() {
+    let bench = Bench::new("0x00");
+    let blobs = format!("0x01{}", "00".repeat(31));
+    let used = |price: &str| {
+        let call = json!({
+            "from": RICH, "to": POOR, "gas": "0x5208", "blobVersionedHashes": [blobs],
+            "maxFeePerBlobGas": "0x1", (price): "0x3b9aca00",
+        });
+        let mut made = bench.run(json!({ "blockStateCalls": [{ "calls": [call] }] })).expect("builds");
+        made.remove(0).block.header.blob_gas_used
+    };
+    assert_eq!(used("maxFeePerGas"), Some(131_072));
+    // With a gas price it is a legacy transaction.
+    assert_eq!(used("gasPrice"), Some(0));
+}
+
 /// Sender, recipient and amount of logs that are transfers.
 fn transfers(call: &SimulatedCall) -> Vec<(u64, Address, Address, u64)> {
     let parties = |log: &hearth_evm::SimulatedLog| {

@@ -18,6 +18,7 @@ use crate::{
     tx_error::TxError,
     watch::{LimitInspector, RunLimits},
 };
+use alloy_consensus::Transaction as _;
 use revm::context_interface::result::ExecutionResult;
 use std::{num::NonZeroU64, time::Duration};
 
@@ -148,7 +149,8 @@ impl<'w> Calls<'w> {
         named: Option<NamedFailure>,
     ) -> Result<SimulatedCall, SimulateError> {
         let gas = *result.gas();
-        let blobs = message.blob_hashes.as_ref().map_or(0, Vec::len) as u64;
+        // Blobs of a call that is a transaction of another type are paid for, but are not part of it.
+        let blobs = tx.tx.blob_versioned_hashes().map_or(0, <[_]>::len) as u64;
         let outcome = executor.keep(tx.ty(), blobs.saturating_mul(GAS_PER_BLOB), message.from, result)?;
         self.gas_left = self.gas_left.map(|left| left.saturating_sub(outcome.gas_used));
         let logs = logs.take();
