@@ -149,7 +149,7 @@ impl<'w> Calls<'w> {
         named: Option<NamedFailure>,
     ) -> Result<SimulatedCall, SimulateError> {
         let gas = *result.gas();
-        // Blobs of a call that is a transaction of another type are paid for, but are not part of it.
+        // Blobs of a call that is another type of transaction are paid for, and not part of it.
         let blobs = tx.tx.blob_versioned_hashes().map_or(0, <[_]>::len) as u64;
         let outcome = executor.keep(tx.ty(), blobs.saturating_mul(GAS_PER_BLOB), message.from, result)?;
         self.gas_left = self.gas_left.map(|left| left.saturating_sub(outcome.gas_used));
