@@ -65,7 +65,7 @@ describe('blocks', () => {
     ['newest', 'hex string without 0x prefix'],
     [5, 'cannot use number as a block'],
     ['0x8000000000000000', 'block number larger than int64'],
-    [{}, 'neither blockNumber nor blockHash specified'],
+    [{}, 'invalid arguments; neither block nor hash specified'],
     [{ blockNumber: '0x1', blockHash: HASH }, 'cannot specify both BlockHash and BlockNumber, choose one or the other'],
     [{ blockHash: '0x12' }, 'blockHash: hex string has length 2, want 64'],
     [{ blockHash: HASH, requireCanonical: 'yes' }, 'requireCanonical: cannot use string as a boolean'],
@@ -98,8 +98,10 @@ describe('objects', () => {
       'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
     )
     expect(refusal(() => codec.filter({ topics: [null, null, null, null, null] }))).toBe('topics: exceed max topics')
-    expect(refusal(() => codec.filter({ topics: [[...Array(1001)].map(() => HASH)] }))).toBe(
-      'topics[0]: exceed max addresses or topics per search position',
+    expect(refusal(() => codec.filter({ topics: [[...Array(1001)].map(() => HASH)] }))).toBe('topics[0]: exceed max topics')
+    expect(codec.filter({ address: [...Array(1000)].map(() => ADDRESS) }).address).toHaveLength(1000)
+    expect(refusal(() => codec.filter({ address: [...Array(1001)].map(() => ADDRESS) }))).toBe(
+      'exceed max addresses or topics per search position',
     )
     expect(refusal(() => codec.filter({ address: [ADDRESS, '0x1'] }))).toBe('address[1]: hex string has length 1, want 40')
   })
@@ -151,6 +153,26 @@ describe('filters that are followed', () => {
     [{ fromBlock: '0x6', toBlock: '0x5' }],
   ])('are no ranges that have no logs to come: %j', (criteria) => {
     expect(refusal(() => codec.followable(codec.filter(criteria)))).toBe('invalid block range params')
+  })
+})
+
+describe('refusals that are not of a parameter', () => {
+  const code = (run: () => unknown): unknown => {
+    try {
+      return run()
+    } catch (e) {
+      return [(e as { code?: number }).code, (e as Error).message]
+    }
+  }
+
+  it('have the codes and texts of go-ethereum', () => {
+    const filter = [required('filter', (value) => codec.followable(codec.filter(value)))]
+    expect(code(() => decodeParams(filter, [{ fromBlock: '0x6', toBlock: '0x5' }]))).toEqual([-32602, 'invalid block range params'])
+    expect(code(() => decodeParams(filter, [{ toBlock: 'pending' }]))).toEqual([-32602, 'pending logs are not supported'])
+    const addresses = { address: [...Array(1001)].map(() => ADDRESS) }
+    expect(code(() => decodeParams(filter, [addresses]))).toEqual([-32000, 'exceed max addresses or topics per search position'])
+    const block = [required('block', codec.blockRef)]
+    expect(code(() => decodeParams(block, [{}]))).toEqual([-32000, 'invalid arguments; neither block nor hash specified'])
   })
 })
 

@@ -1,5 +1,6 @@
 // Blocks: by tag, number or hash (EIP-1898).
 import type { BlockNumber, BlockRef } from '../../core/port.ts'
+import { serverError } from '../errors.ts'
 import { BadValue, boolean, type Codec, folding, kindOf, object, part } from './codec.ts'
 import { hash, uint64 } from './hex.ts'
 
@@ -30,5 +31,6 @@ export const blockRef: Codec<BlockRef> = (value) => {
   if (!absent(byNumber) && !absent(byHash)) throw new BadValue('cannot specify both BlockHash and BlockNumber, choose one or the other')
   if (!absent(byHash)) return { blockHash: part('blockHash', hash, byHash), requireCanonical: canonical }
   if (!absent(byNumber)) return part('blockNumber', blockNumber, byNumber)
-  throw new BadValue('neither blockNumber nor blockHash specified')
+  // go-ethereum reads it, and finds no block in it (eth/api_backend.go).
+  throw serverError('invalid arguments; neither block nor hash specified')
 }
