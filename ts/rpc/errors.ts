@@ -121,7 +121,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
     message:
       'node is busy: the POOL queue is full (N waiting), or no thread of the POOL pool was free for N ms, or it takes N bytes of memory, and its budget is M',
   },
-  call_invalid: { code: CODE.internal, message: 'err: REASON (supplied gas N)' },
+  call_invalid: { code: CODE.internal, message: 'err: REASON (supplied gas N), or execution aborted (timeout = T)' },
   cancelled: { code: CODE.server, errorClass: 'unknown', message: 'cancelled: no client waits for the answer' },
   client_limit: { code: CODE.clientLimit, message: 'too many blocks, or another limit of a simulation with its value' },
   closed: { code: CODE.server, message: 'node is closed' },

@@ -95,11 +95,31 @@ pub enum CallError {
     #[error("gas required exceeds allowance ({0})")]
     GasAllowance(u64),
     /// It took too long or was given up.
-    #[error("execution aborted (timeout = {}s)", .0.unwrap_or_default().as_secs_f64())]
+    #[error("execution aborted (timeout = {})", go_duration(.0.unwrap_or_default()))]
     Aborted(Option<Duration>),
     /// State could not be read.
     #[error(transparent)]
     State(#[from] StateError),
+}
+
+/// A duration as Go prints it (time/time.go: Duration.String).
+pub(super) fn go_duration(duration: Duration) -> String {
+    let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
+    if seconds == 0 {
+        return match nanos {
+            0 => "0s".to_owned(),
+            1..1_000 => format!("{nanos}ns"),
+            1_000..1_000_000 => format!("{}µs", f64::from(nanos) / 1e3),
+            _ => format!("{}ms", f64::from(nanos) / 1e6),
+        };
+    }
+    let rest = format!("{}.{nanos:09}", seconds % 60);
+    let rest = rest.trim_end_matches('0').trim_end_matches('.');
+    match (seconds / 3_600, seconds / 60 % 60) {
+        (0, 0) => format!("{rest}s"),
+        (0, minutes) => format!("{minutes}m{rest}s"),
+        (hours, minutes) => format!("{hours}h{minutes}m{rest}s"),
+    }
 }
 
 impl CallError {
@@ -117,5 +137,27 @@ impl CallError {
             Self::Reverted { data } => Some(data),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_printed_as_go_prints_them() {
+        for (millis, text) in [
+            (0, "0s"),
+            (50, "50ms"),
+            (5_000, "5s"),
+            (1_500, "1.5s"),
+            (60_000, "1m0s"),
+            (90_050, "1m30.05s"),
+            (3_600_000, "1h0m0s"),
+        ] {
+            assert_eq!(go_duration(Duration::from_millis(millis)), text);
+        }
+        assert_eq!(go_duration(Duration::from_micros(1)), "1µs");
+        assert_eq!(go_duration(Duration::from_nanos(999)), "999ns");
     }
 }

@@ -408,7 +408,9 @@ fn it_ends_in_time_and_when_it_is_given_up() {
     ]});
     let limits = CallLimits { gas_cap: None, timeout: Some(Duration::from_millis(50)), cancel: None };
     let error = bench.with_limits(request.clone(), &limits).expect_err("aborted");
-    assert_eq!(error.to_string(), "execution aborted (timeout = 0.05s)");
+    assert_eq!(error.to_string(), "execution aborted (timeout = 50ms)");
+    // go-ethereum takes it for a call that cannot be made (internal/ethapi/errors.go).
+    assert_eq!(error.kind(), "call_invalid");
     let given_up = AtomicBool::new(true);
     let limits = CallLimits { cancel: Some(&given_up), ..CallLimits::default() };
     assert!(matches!(bench.with_limits(request, &limits), Err(SimulateError::Aborted(_))));

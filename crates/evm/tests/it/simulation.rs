@@ -266,7 +266,7 @@ fn a_call_ends_in_time() {
     let bare = "0x5b600056";
     let endless = Bench::new(bare);
     let error = call(endless.site(), &request, None, None, &limits).expect_err("aborted");
-    assert_eq!(error.to_string(), "execution aborted (timeout = 0.05s)");
+    assert_eq!(error.to_string(), "execution aborted (timeout = 50ms)");
     let cancelled = AtomicBool::new(true);
     let limits = CallLimits { cancel: Some(&cancelled), ..CallLimits::default() };
     assert!(matches!(call(bench.site(), &request, None, None, &limits), Err(CallError::Aborted(_))));

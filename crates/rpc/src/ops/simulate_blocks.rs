@@ -74,7 +74,6 @@ fn on(
 fn simulate_error(home: &Home, stop: &Cancel, error: SimulateError) -> NodeError {
     match error {
         SimulateError::Aborted(_) if stop.is_cancelled() => home.interrupted(),
-        SimulateError::Aborted(timeout) => NodeError::from(CallError::Aborted(timeout)),
         SimulateError::Call(error) => NodeError::from(error),
         SimulateError::State(error) => error.into(),
         other => NodeError::Simulation(Box::new(other)),

@@ -2,7 +2,11 @@
 //! simulate.go).
 
 use super::{MAX_SIMULATED_BYTES, MAX_SIMULATED_CALLS};
-use crate::{error::BlockError, simulate::CallError, tx_error::TxError};
+use crate::{
+    error::BlockError,
+    simulate::{CallError, error::go_duration},
+    tx_error::TxError,
+};
 use hearth_primitives::{Height, StateError};
 use std::time::Duration;
 
@@ -69,7 +73,7 @@ pub enum SimulateError {
     #[error(transparent)]
     Block(BlockError),
     /// It took too long or was given up.
-    #[error("execution aborted (timeout = {}s)", .0.unwrap_or_default().as_secs_f64())]
+    #[error("execution aborted (timeout = {})", go_duration(.0.unwrap_or_default()))]
     Aborted(Option<Duration>),
     /// State could not be read.
     #[error(transparent)]
@@ -117,11 +121,11 @@ impl SimulateError {
             Self::TimestampOrder { .. } => "block_timestamp_order",
             Self::BlockGasLimit { .. } => "block_gas_limit",
             Self::Invalid { source, .. } => invalid_kind(source),
+            Self::Aborted(_) => "call_invalid",
             Self::Call(_)
             | Self::Block(_)
             | Self::WithdrawalsBeforeMerge
             | Self::WithdrawalsBeforeShanghai
-            | Self::Aborted(_)
             | Self::State(_) => "execution_failed",
         }
     }
