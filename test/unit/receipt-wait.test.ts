@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import type { Core } from '../../ts/core/port.ts'
 import { readBytes } from '../../ts/core/results.ts'
+import { syncTimeout } from '../../ts/rpc/errors.ts'
 import { SubscriptionHub } from '../../ts/rpc/follow/index.ts'
 import { sendAndWait } from '../../ts/rpc/receipt-wait.ts'
 import { ModelChain, seeded } from './follow-model.ts'
@@ -48,8 +49,13 @@ it('reports a pending transaction by hash after the timeout', async () => {
   expect(refused).toMatchObject({
     code: 4,
     data: HASH,
-    message: "The transaction was added to the transaction pool but wasn't processed in 50 ms.",
+    message: "The transaction was added to the transaction pool but wasn't processed in 50ms",
   })
+})
+
+it('names the time of the wait as Go prints it', () => {
+  const text = (ms: number): string | undefined => syncTimeout(ms, HASH).message.split(' ').at(-1)
+  expect([1, 999, 1500, 20_000, 60_000].map(text)).toEqual(['1ms', '999ms', '1.5s', '20s', '1m0s'])
 })
 
 it('passes on why a transaction is not taken', async () => {

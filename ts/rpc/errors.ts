@@ -220,9 +220,15 @@ export const noEvmAddress = (account: string): RpcError =>
   new RpcError(CODE.server, `account ${account} has no EVM address`, undefined, 'association_missing')
 /** An error of go-ethereum that has no code of its own. */
 export const serverError = (message: string): RpcError => new RpcError(CODE.server, message)
+/** Milliseconds as Go prints a duration below an hour (time/time.go: Duration.String). */
+function goDuration(ms: number): string {
+  if (ms > 0 && ms < 1000) return `${ms}ms`
+  const [minutes, seconds] = [Math.floor(ms / 60_000), (ms % 60_000) / 1000]
+  return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds}s`
+}
 /** A transaction was taken and not mined in time. */
 export const syncTimeout = (ms: number, hash: string): RpcError =>
-  new RpcError(CODE.syncTimeout, `The transaction was added to the transaction pool but wasn't processed in ${ms} ms.`, hash)
+  new RpcError(CODE.syncTimeout, `The transaction was added to the transaction pool but wasn't processed in ${goDuration(ms)}`, hash)
 export const invalidParams = (message: string): RpcError => new RpcError(CODE.invalidParams, message)
 /** A built-in tracer that the operator does not allow. */
 export const tracerNotAllowed = (tracer: string, allowed: readonly string[]): RpcError =>
