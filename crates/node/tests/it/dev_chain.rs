@@ -419,4 +419,7 @@ fn fees_that_no_transaction_has_are_refused() {
             assert_eq!((error.kind(), error.to_string().as_str()), ("execution_failed", text), "{op}");
         }
     }
+    let blobs = json!({ "to": Address::ZERO, "blobVersionedHashes": vec![B256::with_last_byte(1); 7] });
+    let error = ask(&node, "fillTransaction", json!({ "transaction": blobs })).expect_err("too many blobs");
+    assert_eq!(error.to_string(), "too many blobs in transaction (have=7, max=6)");
 }

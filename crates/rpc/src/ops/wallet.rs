@@ -10,7 +10,7 @@ use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
 use alloy_primitives::{Address, B256, Signature, TxKind, U64, U256, keccak256};
 use alloy_rlp::Encodable as _;
 use hearth_dev_chain::placeholder_signature;
-use hearth_evm::{CallLimits, CallRequest, estimate_gas};
+use hearth_evm::{CallLimits, CallRequest, MAX_TX_BLOBS, estimate_gas};
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::Transaction;
 
@@ -210,6 +210,10 @@ fn check(home: &Home, request: &CallRequest) -> Result<(), NodeError> {
     if let Some(hashes) = &request.blob_versioned_hashes {
         if hashes.is_empty() {
             return Err(refused("need at least 1 blob for a blob transaction"));
+        }
+        if hashes.len() > MAX_TX_BLOBS {
+            let have = hashes.len();
+            return Err(refused(format!("too many blobs in transaction (have={have}, max={MAX_TX_BLOBS})")));
         }
         if request.to.is_none() {
             return Err(refused("missing \"to\" in blob transaction"));
