@@ -114,6 +114,12 @@ pub enum NodeError {
         /// The height, where one was given.
         number: Option<Height>,
     },
+    /// A block that is not known, where the method of go-ethereum has a text of its own.
+    #[error("{text}")]
+    BlockUnknown {
+        /// The text.
+        text: String,
+    },
     /// A height below the first block of a home that began in the middle of a chain.
     #[error("block {height} is before the first block of this node, which is block {first}")]
     BeforeFirstBlock {
@@ -432,7 +438,7 @@ impl NodeError {
             Self::Engine(error) => error.kind(),
             Self::NotCanonical => "not_canonical",
             Self::UnknownBlock => "unknown_block",
-            Self::BlockNotFound { .. } => "block_not_found",
+            Self::BlockNotFound { .. } | Self::BlockUnknown { .. } => "block_not_found",
             Self::BeforeFirstBlock { .. } => "evm_not_supported",
             Self::TransactionNotFound => "transaction_not_found",
             Self::NativeTransaction { .. } => "native_transaction",

@@ -11,12 +11,12 @@ use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
 pub(super) fn block(home: &Home, block: BlockRef) -> Answer {
-    let bytes = find(home, block)?.map(|found| alloy_rlp::encode(&found.block));
+    let bytes = find(home, block, "block")?.map(|found| alloy_rlp::encode(&found.block));
     hex(&bytes.unwrap_or_default())
 }
 
 pub(super) fn header(home: &Home, block: BlockRef) -> Answer {
-    let bytes = find(home, block)?.map(|found| {
+    let bytes = find(home, block, "header")?.map(|found| {
         let mut out = Vec::with_capacity(found.block.header.length());
         found.block.header.encode(&mut out);
         out
@@ -25,10 +25,10 @@ pub(super) fn header(home: &Home, block: BlockRef) -> Answer {
 }
 
 pub(super) fn receipts(home: &Home, block: BlockRef) -> Answer {
-    let found = match find(home, block) {
+    let found = match find(home, block, "block") {
         // go-ethereum looks receipts up without the block. Where another node has the blocks that
         // are not here, the error lets that one answer.
-        Err(NodeError::BlockNotFound { .. }) if !continues_another(home) => return Ok(b"[]".to_vec()),
+        Err(NodeError::BlockUnknown { .. }) if !continues_another(home) => return Ok(b"[]".to_vec()),
         found => found?,
     };
     let Some(found) = found else { return null() };
@@ -51,14 +51,22 @@ pub(super) fn transaction(home: &Home, hash: &B256) -> Answer {
     hex(&entry.map(|entry| entry.encoded()).unwrap_or_default())
 }
 
-fn find(home: &Home, block: BlockRef) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+fn find(home: &Home, block: BlockRef, what: &str) -> Result<Option<Arc<StoredBlock>>, NodeError> {
     match block {
         BlockRef::Number(number) => home.block_by_number(number),
         BlockRef::Hash(hash) => {
             let found = home.block_by_hash(&hash.block_hash)?;
-            found.map(Some).ok_or(NodeError::BlockNotFound { number: None })
+            found.map(Some).ok_or_else(|| NodeError::BlockUnknown {
+                text: format!("{what} #{} not found", numbers(&hash.block_hash)),
+            })
         }
     }
+}
+
+/// A hash as go-ethereum prints it where it formats one as a number (common/types.go: Hash.Format):
+/// its bytes in decimal.
+fn numbers(hash: &B256) -> String {
+    format!("{:?}", hash.0).replace(',', "")
 }
 
 /// Whether the chain is that of another node: a fork, or a follower.
@@ -70,4 +78,15 @@ fn hex(bytes: &[u8]) -> Answer {
     let mut writer = JsonWriter::with_capacity(bytes.len() * 2 + 4);
     writer.bytes(bytes);
     Ok(writer.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+    use alloy_primitives::B256;
+
+    #[test]
+    fn hashes_are_numbers_in_refusals() {
+        assert_eq!(numbers(&B256::with_last_byte(255)), format!("[{}255]", "0 ".repeat(31)));
+    }
 }

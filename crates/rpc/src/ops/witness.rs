@@ -6,7 +6,7 @@
 
 use super::{Answer, roots};
 use crate::json::write_header_fields;
-use alloy_primitives::Bytes;
+use alloy_primitives::{Bytes, hex};
 use alloy_rlp::Encodable as _;
 use hearth_chain::ChainError;
 use hearth_evm::BlockError;
@@ -18,7 +18,7 @@ pub(super) fn of_block(home: &Home, block: BlockRef, legacy: bool) -> Answer {
     if block == BlockRef::Number(BlockNumber::Pending) {
         return Err(NodeError::Unsupported { message: "the pending block has no witness".into() });
     }
-    let found = home.block_by_ref(block)?.ok_or(NodeError::BlockNotFound { number: None })?;
+    let found = home.block_by_ref(block)?.ok_or_else(|| unknown(block))?;
     check_traceable(&found.block)?;
     let (chain, number) = (home.chain(), found.number());
     chain.reader().require_trie()?;
@@ -48,6 +48,18 @@ pub(super) fn of_block(home: &Home, block: BlockRef, legacy: bool) -> Answer {
     }
     w.end_object();
     Ok(w.into_bytes())
+}
+
+/// go-ethereum's text for a hash that is not known (eth/api_debug.go: ExecutionWitnessByHash); an
+/// unknown number makes it crash.
+fn unknown(block: BlockRef) -> NodeError {
+    match block {
+        BlockRef::Number(_) => NodeError::BlockNotFound { number: None },
+        BlockRef::Hash(hash) => {
+            let text = format!("block hash {} not found", hex::encode(hash.block_hash));
+            NodeError::BlockUnknown { text }
+        }
+    }
 }
 
 /// Room for the headers, in bytes: most blocks need their parent alone.
