@@ -76,7 +76,12 @@ fn range(home: &Home, filter: &LogFilter) -> Result<Option<(Height, Height)>, No
     // One head for both ends: it may move meanwhile.
     let height = |number: BlockNumberOrTag| match number {
         BlockNumberOrTag::Latest => Ok(head),
-        other => home.height(other),
+        other => home.height(other).map_err(|error| match error {
+            NodeError::TagNotSet { tag } => {
+                NodeError::BlockUnknown { text: format!("{tag} header not found") }
+            }
+            other => other,
+        }),
     };
     let (first, last) = (height(from)?, height(to)?);
     if to == BlockNumberOrTag::Latest {
