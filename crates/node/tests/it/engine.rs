@@ -514,7 +514,8 @@ fn unset_tags_are_errors_under_a_consensus_client() {
     for tag in ["safe", "finalized"] {
         let error = ask(&node, "getBlockByNumber", json!({ "block": tag })).expect_err("no such block yet");
         assert_eq!((error.kind(), error.to_string()), ("header_not_found", format!("{tag} block not found")));
-        let error = ask(&node, "getLogs", json!({ "filter": { "fromBlock": tag } })).expect_err("no such block");
+        let error =
+            ask(&node, "getLogs", json!({ "filter": { "fromBlock": tag } })).expect_err("no such block");
         assert_eq!(error.to_string(), format!("{tag} header not found"));
     }
     assert_eq!(ask(&node, "engineForkchoiceAge", json!(null)).expect("answers"), Value::Null);
