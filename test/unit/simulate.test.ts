@@ -32,6 +32,17 @@ it('eth_simulateV1 passes on the known members', async () => {
   })
 })
 
+it('what go-ethereum takes for zero may be absent', async () => {
+  const blockOverrides = { withdrawals: [{ address: A, amount: '0x3' }, {}] }
+  const withdrawals = [
+    { index: '0x0', validatorIndex: '0x0', address: A, amount: '0x3' },
+    { index: '0x0', validatorIndex: '0x0', address: `0x${'00'.repeat(20)}`, amount: '0x0' },
+  ]
+  expect(await asked('eth_simulateV1', { blockStateCalls: [{ blockOverrides, stateOverrides: { [A]: null } }] })).toMatchObject({
+    options: { blockStateCalls: [{ blockOverrides: { withdrawals }, stateOverrides: { [A]: {} } }] },
+  })
+})
+
 it('eth_simulateV1 names the value that it refuses', async () => {
   const refused = async (options: unknown): Promise<unknown> => asked('eth_simulateV1', options, 'latest')
   expect(await refused({ blockStateCalls: [{ calls: [{}, { gas: '0xzz' }] }] })).toEqual([

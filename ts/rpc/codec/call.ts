@@ -32,12 +32,10 @@ export const transaction: Codec<Record<string, unknown>> = fields({
 
 const slots = mapOf(hash, hash, ENTRIES_MAX)
 
-/** Accounts to pretend, by address. */
-export const stateOverrides: Codec<Record<string, unknown>> = mapOf(
-  address,
-  fields({ balance: uint256, nonce: uint64, code: data, state: slots, stateDiff: slots, movePrecompileToAddress: address }),
-  ENTRIES_MAX,
-)
+const account = fields({ balance: uint256, nonce: uint64, code: data, state: slots, stateDiff: slots, movePrecompileToAddress: address })
+
+/** Accounts to pretend, by address; null stands for an account of which nothing is said. */
+export const stateOverrides: Codec<Record<string, unknown>> = mapOf(address, (value) => account(value ?? {}), ENTRIES_MAX)
 
 /** What state overrides may hold; 0 is no limit. */
 export interface OverrideLimits {
@@ -67,8 +65,13 @@ export function allWithinLimits(all: readonly (Record<string, unknown> | undefin
   }
 }
 
+/** Fields that a withdrawal may leave out in go-ethereum (core/types/gen_withdrawal_json.go). */
+const NO_WITHDRAWAL = { index: '0x0', validatorIndex: '0x0', address: `0x${'0'.repeat(40)}`, amount: '0x0' } as const
+
+const ofWithdrawal = fields({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
+
 /** A withdrawal (EIP-4895). */
-export const withdrawal = fields({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
+export const withdrawal: Codec<Record<string, unknown>> = (value) => ({ ...NO_WITHDRAWAL, ...ofWithdrawal(value) })
 
 /** Fields of the block to pretend. */
 export const blockOverrides: Codec<Record<string, unknown>> = fields({
