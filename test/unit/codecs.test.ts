@@ -33,7 +33,7 @@ describe('hex', () => {
     [codec.hexOrDecimal, 1.5, 'invalid hex or decimal integer 1.5'],
     [codec.hexOrDecimal, '18446744073709551616', 'number > 64 bits'],
     [codec.storageKey, '0xasdf', 'invalid hex in storage key: "0xasdf"'],
-    [codec.storageKey, `0x${'0'.repeat(65)}`, 'storage key too long (want at most 32 bytes)'],
+    [codec.storageKey, `0x${'0'.repeat(65)}`, `storage key too long (want at most 32 bytes): "0x${'0'.repeat(65)}"`],
   ] as const)('%# refuses %s', (check, value, message) => {
     expect(refusal(() => (check as codec.Codec<unknown>)(value))).toBe(message)
   })
@@ -171,6 +171,8 @@ describe('refusals that are not of a parameter', () => {
     expect(code(() => decodeParams(filter, [{ toBlock: 'pending' }]))).toEqual([-32602, 'pending logs are not supported'])
     const addresses = { address: [...Array(1001)].map(() => ADDRESS) }
     expect(code(() => decodeParams(filter, [addresses]))).toEqual([-32000, 'exceed max addresses or topics per search position'])
+    const slots = [required('slots', codec.arrayOf(codec.storageKey, 2))]
+    expect(code(() => decodeParams(slots, [['0x1', '0xzz']]))).toEqual([-32602, 'invalid hex in storage key: "0xzz"'])
     const block = [required('block', codec.blockRef)]
     expect(code(() => decodeParams(block, [{}]))).toEqual([-32000, 'invalid arguments; neither block nor hash specified'])
   })

@@ -1,6 +1,7 @@
 // Hex: bytes of a known or any length, and quantities. The words of refusal are go-ethereum's.
 import { LongText } from '../../core/long-text.ts'
 import type { Data } from '../../core/port.ts'
+import { invalidParams, type RpcError } from '../errors.ts'
 import { BadValue, type Codec, kindOf } from './codec.ts'
 
 function hexText(value: unknown): string {
@@ -62,13 +63,15 @@ export const uint256 = quantity(256)
 
 /**
  * Bytes of a storage key: up to 32, the prefix optional, an odd number of digits allowed; as a
- * whole word.
+ * whole word. go-ethereum reads keys within its methods, so that refusals are not those of a
+ * parameter (internal/ethapi/api.go: decodeStorageKey).
  */
 export const storageKey: Codec<string> = (value) => {
   if (typeof value !== 'string') throw new BadValue(`cannot use ${kindOf(value)} as a storage key`)
   const digits = /^0x/i.test(value) ? value.slice(2) : value
-  if (digits.length > 64) throw new BadValue('storage key too long (want at most 32 bytes)')
-  if (!/^[0-9a-fA-F]*$/.test(digits)) throw new BadValue(`invalid hex in storage key: ${JSON.stringify(value)}`)
+  const refused = (reason: string): RpcError => invalidParams(`${reason}: ${JSON.stringify(value)}`)
+  if (digits.length > 64) throw refused('storage key too long (want at most 32 bytes)')
+  if (!/^[0-9a-fA-F]*$/.test(digits)) throw refused('invalid hex in storage key')
   return `0x${digits.padStart(64, '0')}`
 }
 
