@@ -153,6 +153,8 @@ describe('eth_subscribe', () => {
     expect(await refusal('logs')).toEqual({ code: -32602, message: 'missing value for required argument 1' })
     expect(await refusal('logs', { topics: 'x' })).toMatchObject({ code: -32602 })
     expect(await refusal('newPendingTransactions', 'x')).toMatchObject({ code: -32602 })
+    for (const name of ['newHeads', 'syncing'])
+      expect(await refusal(name, {})).toEqual({ code: -32602, message: 'too many arguments, want at most 1' })
     expect((await client.ask('eth_subscribe', 'syncing')).result).toMatch(/^0x/)
     for (let i = 0; i < 3; i++) expect((await client.ask('eth_subscribe', 'logs', {})).result).toMatch(/^0x/)
     expect(await refusal('logs', {})).toEqual({ code: -32005, message: 'too many subscriptions to logs: at most 3' })

@@ -5,6 +5,9 @@ import type { Interest } from '../../follow/index.ts'
 import { json, method, optional, required } from '../../method.ts'
 import { needed, type Source } from '../../subscription.ts'
 
+/** Subscriptions that have no criteria. */
+const WITHOUT_CRITERIA: ReadonlySet<string> = new Set(['newHeads', 'syncing'])
+
 /** Transactions of one subscription to receipts; go-ethereum's limit (eth/filters/api.go). */
 const HASHES_MAX = 200
 
@@ -35,6 +38,7 @@ function criteria<T>(read: () => T): T {
  * never is.
  */
 function interestOf(name: string, value: unknown): Interest | undefined {
+  if (WITHOUT_CRITERIA.has(name) && value !== undefined) throw invalidParams('too many arguments, want at most 1')
   switch (name) {
     case 'newHeads':
       return { kind: 'heads' }
