@@ -128,7 +128,8 @@ fn fees_of(
     let ratio = |used: u64, limit: u64| if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
     let max_blob_gas = spec.blob_params(header.timestamp).map_or(0, |params| params.max_blob_gas());
     let cancun = header.excess_blob_gas.is_some();
-    let rewards = if percentiles.is_empty() { Vec::new() } else { rewards(block, &receipts()?, percentiles) };
+    let stored = if percentiles.is_empty() { None } else { Some(receipts()?) };
+    let rewards = stored.map_or_else(Vec::new, |stored| rewards(block, &stored, percentiles));
     Ok(BlockFees {
         base: header.base_fee_per_gas.unwrap_or(0),
         next_base: fees::next_base_fee(spec, header).unwrap_or(0),
