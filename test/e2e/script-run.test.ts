@@ -347,7 +347,7 @@ it('a development chain has the accounts of its settings', async () => {
   const own = await createDevNode({ settings: { 'dev.mnemonic': mnemonic, 'dev.accounts': '3' } })
   try {
     expect(own.accounts.map(({ address }) => address)).toEqual(
-      [0, 1, 2].map((addressIndex) => mnemonicToAccount(mnemonic, { addressIndex }).address.toLowerCase()),
+      [0, 1, 2].map((addressIndex) => mnemonicToAccount(mnemonic, { addressIndex }).address),
     )
     const [from, to] = own.accounts.map(({ address }) => address)
     expect(await own.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })).toMatch(/^0x[0-9a-f]{64}$/)
