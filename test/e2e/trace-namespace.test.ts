@@ -154,4 +154,15 @@ describe('the trace namespace', () => {
     expect((await dev.refused('trace_filter', { fromBlock: '0xffff' })).code).toBe(-32602)
     expect((await dev.refused('trace_call', {}, ['traces'])).message).toContain('Invalid trace type params')
   })
+
+  it('gives Otterscan the pending block with its fees', async () => {
+    await dev.call('evm_setAutomine', false)
+    const hash = await dev.send(ALICE, BOB, { value: '0x1' })
+    const { transactions } = await dev.call<{ transactions: { gasPrice: string }[] }>('eth_getBlockByNumber', 'pending', true)
+    const block = { number: '0x5', hash: null, transactionCount: 1 }
+    const totalFees = `0x${(21_000n * BigInt(transactions[0]?.gasPrice ?? 0)).toString(16)}`
+    expect(await dev.call('ots_getBlockDetails', 'pending')).toMatchObject({ block, totalFees })
+    const page = { fullblock: { transactions: [{ hash }] }, receipts: [{ transactionHash: hash, logs: null }] }
+    expect(await dev.call('ots_getBlockTransactions', 'pending', 0, 5)).toMatchObject(page)
+  })
 })

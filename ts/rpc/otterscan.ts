@@ -11,13 +11,16 @@ const SELECTOR_BYTES = 4
 /** A block as eth_getBlockByNumber has it, as far as these methods look. */
 export interface Block {
   readonly number: Hex
+  /** Null in the pending block. */
+  readonly hash: Hex | null
   readonly difficulty: Hex
   readonly transactions: readonly unknown[]
 }
 
 interface Receipt {
   readonly gasUsed: Hex
-  readonly effectiveGasPrice: Hex
+  /** Null in the pending block. */
+  readonly effectiveGasPrice: Hex | null
 }
 
 interface Reward {
@@ -48,17 +51,37 @@ export async function framesOf<T>(context: HandlerContext, block: Hex, toAddress
 
 const sum = (values: readonly bigint[]): bigint => values.reduce((all, value) => all + value, 0n)
 
-/** What a block paid to its miner and to those of its uncles; nothing since the merge. */
+/**
+ * What a block paid to its miner and to those of its uncles; nothing since the merge, and nothing
+ * yet if it is pending.
+ */
 async function issuance(context: HandlerContext, block: Block): Promise<Record<'blockReward' | 'uncleReward' | 'issuance', Hex>> {
-  const frames = BigInt(block.difficulty) === 0n ? [] : await framesOf<Reward>(context, block.number, [])
+  const unpaid = block.hash === null || BigInt(block.difficulty) === 0n
+  const frames = unpaid ? [] : await framesOf<Reward>(context, block.number, [])
   const of = (kind: string): bigint =>
     sum(frames.filter(({ type, action }) => type === 'reward' && action.rewardType === kind).map(({ action }) => BigInt(action.value)))
   const [blockReward, uncleReward] = [of('block'), of('uncle')]
   return { blockReward: hex(blockReward), uncleReward: hex(uncleReward), issuance: hex(blockReward + uncleReward) }
 }
 
-const receiptsOf = async (core: Core, block: Hex): Promise<readonly Receipt[]> =>
-  await readAs<readonly Receipt[]>(core, 'getBlockReceipts', { block })
+/**
+ * The receipts of a block, by its hash: its number names another block where this one is not
+ * canonical, and none where it is pending.
+ */
+const receiptsOf = async (core: Core, { hash }: Block): Promise<readonly Receipt[]> =>
+  await readAs<readonly Receipt[]>(core, 'getBlockReceipts', { block: hash === null ? 'pending' : { blockHash: hash } })
+
+/** All fees of a block; those of the pending block are what its transactions would pay. */
+async function feesOf(core: Core, block: Block): Promise<bigint> {
+  const receipts = await receiptsOf(core, block)
+  let prices = receipts.map(({ effectiveGasPrice }) => effectiveGasPrice)
+  if (block.hash === null) {
+    const args = { block: 'pending', full: true }
+    const pending = await readAs<{ readonly transactions: readonly { readonly gasPrice: Hex }[] }>(core, 'getBlockByNumber', args)
+    prices = pending.transactions.map(({ gasPrice }) => gasPrice)
+  }
+  return sum(receipts.map(({ gasUsed }, i) => BigInt(gasUsed) * BigInt(prices[i] ?? 0)))
+}
 
 /**
  * A block without its transactions, with its rewards and its fees, including burnt ones; null if
@@ -67,11 +90,10 @@ const receiptsOf = async (core: Core, block: Hex): Promise<readonly Receipt[]> =
 export async function blockDetails(context: HandlerContext, block: Block | null): Promise<unknown> {
   if (block === null) return null
   const { transactions, ...header } = block
-  const fees = (await receiptsOf(context.core, block.number)).map((r) => BigInt(r.gasUsed) * BigInt(r.effectiveGasPrice))
   return {
     block: { ...header, logsBloom: null, transactionCount: transactions.length },
     issuance: await issuance(context, block),
-    totalFees: hex(sum(fees)),
+    totalFees: hex(await feesOf(context.core, block)),
   }
 }
 
@@ -85,7 +107,7 @@ export async function blockTransactions(core: Core, block: Block | null, page: n
   const transactions = (block.transactions as readonly { readonly input: Hex }[])
     .slice(start, end)
     .map((tx) => ({ ...tx, input: tx.input.slice(0, 2 + 2 * SELECTOR_BYTES) }))
-  const receipts = (await receiptsOf(core, block.number)).slice(start, end).map((r) => ({ ...r, logs: null, logsBloom: null }))
+  const receipts = (await receiptsOf(core, block)).slice(start, end).map((r) => ({ ...r, logs: null, logsBloom: null }))
   const fullblock = { ...block, logsBloom: null, transactions, transactionCount: block.transactions.length }
   return { fullblock, receipts }
 }
