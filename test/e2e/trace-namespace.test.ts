@@ -80,6 +80,8 @@ describe('the trace namespace', () => {
     const stored = (answer: typeof one | undefined): unknown => Object.values(answer?.stateDiff[contract]?.storage ?? {})
     const to = (n: number) => expect.stringMatching(new RegExp(`${n.toString(16)}$`))
     expect(stored(one)).toEqual([{ '*': { from: to(42), to: to(7) } }])
+    expect(await dev.call('trace_call', call(7), ['stateDiff'], 'pending')).toEqual(one)
+    expect(await dev.call('trace_callMany', [[call(7), ['stateDiff']]], 'pending')).toEqual([one])
     expect(many.map(stored)).toEqual([[{ '*': { from: to(42), to: to(7) } }], [{ '*': { from: to(7), to: to(8) } }]])
     expect(await dev.call('trace_callMany', [])).toEqual([])
     const raw = await dev.call<string>('eth_getRawTransactionByHash', hashes[2])

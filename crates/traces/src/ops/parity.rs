@@ -9,7 +9,7 @@ use crate::{
 use alloy_eips::eip2718::Decodable2718 as _;
 use alloy_primitives::{Bytes, U64, U256};
 use hearth_evm::{BlockEnvironment, CallRequest, block_rewards, recover_senders};
-use hearth_home::{BlockRef, ByteSender, LookbackPolicy, NodeError};
+use hearth_home::{BlockNumber, BlockRef, ByteSender, LookbackPolicy, NodeError};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Transaction;
 use hearth_tracers::{
@@ -62,7 +62,11 @@ pub fn calls(
         return Err(NodeError::LimitExceeded { message });
     }
     let home = traces.home();
-    let block = asked.block.unwrap_or_else(BlockRef::latest);
+    let block = match asked.block {
+        // Besu takes the head for `pending` (`TraceCall.resolveBlockHeader`).
+        None | Some(BlockRef::Number(BlockNumber::Pending)) => BlockRef::latest(),
+        Some(block) => block,
+    };
     let site = CallSite::find(home, block, None, |height| {
         home.mark_height(height, sender);
         home.check_lookback(height, LookbackPolicy::Guarded)
