@@ -93,8 +93,10 @@ describe('the trace namespace', () => {
   it('speaks to Otterscan', async () => {
     expect(await dev.call('ots_getApiLevel')).toBe(8)
     expect(await dev.call('erigon_getHeaderByNumber', '0x1')).toEqual(await dev.call('eth_getHeaderByNumber', '0x1'))
-    const at = (block: string): Promise<unknown> => dev.call('ots_hasCode', contract, block)
-    expect([await at('0x0'), await at('latest')]).toEqual([false, true])
+    const at = (block: unknown): Promise<unknown> => dev.call('ots_hasCode', contract, block)
+    expect([await at('0x0'), await at(0), await at('latest')]).toEqual([false, false, true])
+    const hashOf = async (block: string): Promise<string> => (await dev.block(block)).hash
+    expect([await at(await hashOf('0x0')), await at({ blockHash: await hashOf('0x1') })]).toEqual([false, true])
     expect(await dev.call('ots_getContractCreator', contract)).toEqual({ hash: hashes[0], creator: ALICE })
     expect(await dev.call('ots_getContractCreator', BOB)).toBeNull()
     expect(await dev.call('ots_getTransactionBySenderAndNonce', ALICE, 2)).toBe(hashes[2])

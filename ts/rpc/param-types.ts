@@ -39,6 +39,7 @@ const BY_CODEC: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [codecs.forkchoiceState, '`ForkchoiceState`'],
   [codecs.hash, 'hash'],
   [codecs.hashes, 'hash[]'],
+  [codecs.heightOrHash, 'block, hash or number'],
   [codecs.heightOrTag, 'block or number'],
   [codecs.heightOrZero, 'quantity or number'],
   [codecs.hexOrDecimal, 'number'],

@@ -17,7 +17,17 @@ export {
 export { clientMethods, engineAttributes, executionPayload, executionRequests, forkchoiceState, hashes, payloadId } from './engine.ts'
 export { filter, followable } from './filter.ts'
 export { address, data, hash, hexOrDecimal, storageKey, uint64, uint256 } from './hex.ts'
-export { heightOrTag, heightOrZero, pageNumber, pageSize, traceAddress, traceFilter, traceTypes, typedCalls } from './parity.ts'
+export {
+  heightOrHash,
+  heightOrTag,
+  heightOrZero,
+  pageNumber,
+  pageSize,
+  traceAddress,
+  traceFilter,
+  traceTypes,
+  typedCalls,
+} from './parity.ts'
 export { payloadAttributes, rawTransactions } from './payload.ts'
 export { type Simulation, simulation } from './simulate.ts'
 export { indexOptions, profileOptions, rangeOptions, type StepOptions, searchOptions, stepsOf, stepsOrBlock } from './steps.ts'

@@ -1,7 +1,7 @@
 // Arguments of the trace_* and ots_* methods: types of a replay, positions in a tree of calls,
 // filters, pages.
-import type { BlockNumber } from '../../core/port.ts'
-import { blockNumber } from './block.ts'
+import type { BlockNumber, BlockRef } from '../../core/port.ts'
+import { blockNumber, blockRef } from './block.ts'
 import { transaction } from './call.ts'
 import { arrayOf, BadValue, type Codec, fields, kindOf, part } from './codec.ts'
 import { address, quantity } from './hex.ts'
@@ -73,9 +73,13 @@ export const typedCalls: Codec<{ transaction: Record<string, unknown>; types: st
   return { transaction: part('[0]', transaction, value[0]), types: part('[1]', traceTypes, value[1]) }
 }, CALLS_MAX)
 
+const isHeight = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+
 /** A block as Otterscan names it: a height as a number, or what every method takes. */
-export const heightOrTag: Codec<BlockNumber> = (value) =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? `0x${value.toString(16)}` : blockNumber(value)
+export const heightOrTag: Codec<BlockNumber> = (value) => (isHeight(value) ? `0x${value.toString(16)}` : blockNumber(value))
+
+/** As `heightOrTag`, or its hash (EIP-1898). */
+export const heightOrHash: Codec<BlockRef> = (value) => (isHeight(value) ? `0x${value.toString(16)}` : blockRef(value))
 
 /** A height as a number or a quantity, no tag. */
 export const heightOrZero: Codec<string> = count

@@ -1,5 +1,5 @@
 // ots_hasCode: Whether an account has code after a block.
-import { address, heightOrTag } from '../../codec/index.ts'
+import { address, heightOrHash } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
 
 export const otsHasCode = method({
@@ -7,6 +7,6 @@ export const otsHasCode = method({
   doc: 'Whether an account has code after a block.',
   result: 'boolean',
   cost: 'read',
-  params: [required('address', address), required('block', heightOrTag)],
+  params: [required('address', address), required('block', heightOrHash)],
   handle: async ({ core }, address, block) => json(Buffer.from(await core.request('getCode', { address, block })).toString() !== '"0x"'),
 })
