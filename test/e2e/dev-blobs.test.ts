@@ -66,6 +66,12 @@ describe('blobs', () => {
     for (const [i, versioned] of HASHES.entries()) expect(await dev.call('anvil_getBlobByHash', versioned)).toBe(BLOBS[i])
   })
 
+  it('may be part of a transaction that is traced unsent', async () => {
+    const traced = await dev.call<{ trace: unknown[] }>('trace_rawTransaction', await carrying(BLOBS), ['trace'])
+    const self = ACCOUNT.address.toLowerCase()
+    expect(traced.trace).toMatchObject([{ type: 'call', action: { from: self, to: self, value: '0x0' } }])
+  })
+
   it('are null after a restart; their transaction stays', async () => {
     const home = tempHome()
     const first = await startDev(['--home', home])

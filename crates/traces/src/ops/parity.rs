@@ -11,7 +11,7 @@ use alloy_primitives::{Bytes, U64, U256};
 use hearth_evm::{BlockEnvironment, CallRequest, block_rewards, recover_senders};
 use hearth_home::{BlockNumber, BlockRef, ByteSender, LookbackPolicy, NodeError};
 use hearth_ledger::StoredBlock;
-use hearth_primitives::Transaction;
+use hearth_primitives::{PooledTransaction, Transaction};
 use hearth_tracers::{
     FrameFilter, Limits, ParityConfig, Sink, SinkClosed, TraceError, TracePlan, TracerPlan, reward_traces,
     trace_transaction,
@@ -165,10 +165,13 @@ impl ParityCall {
         let Some(raw) = &self.raw else { return Ok(self.transaction.clone()) };
         let refuse = |message: String| NodeError::TransactionDecode { message };
         let mut rest = &raw[..];
-        let tx = Transaction::decode_2718(&mut rest).map_err(|error| refuse(format!("rlp: {error}")))?;
+        // A transaction with blobs carries them where it is to be sent, and does not in a block.
+        let pooled = PooledTransaction::decode_2718(&mut rest);
+        let pooled = pooled.map_err(|error| refuse(format!("rlp: {error}")))?;
         if !rest.is_empty() {
             return Err(refuse(format!("rlp: {} bytes after the transaction", rest.len())));
         }
+        let tx = Transaction::from(pooled);
         let spec = traces.home().chain().spec();
         let environment = BlockEnvironment::from_header(spec, site.header());
         let senders = recover_senders(spec, &environment, std::slice::from_ref(&tx));
