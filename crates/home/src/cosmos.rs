@@ -43,8 +43,10 @@ type AnswerKey = (B256, String, bool, Vec<u8>);
 fn key_of(block: B256, name: &str, input: Input<'_>) -> AnswerKey {
     let request = match input {
         Input::Protobuf(bytes) => bytes.to_vec(),
+        // Lengths keep requests apart: a client's names and values may hold any character.
         Input::Params(params) => {
-            params.iter().flat_map(|(name, value)| [name, "\0", value, "\0"]).collect::<String>().into_bytes()
+            let part = |text: &str| [&(text.len() as u64).to_be_bytes()[..], text.as_bytes()].concat();
+            params.iter().flat_map(|(name, value)| [part(name), part(value)].concat()).collect()
         }
     };
     (block, name.to_owned(), matches!(input, Input::Params(_)), request)
@@ -255,5 +257,22 @@ impl View for CosmosView<'_> {
             NativeOutcome { code: 0, gas_used: outcome.gas_used, logs, output: outcome.output.clone() };
         let failure = outcome.into_output().err().map(|error| error.to_string());
         Ok(Simulated { outcome: native, gas, failure })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_cosmos::query::Params;
+
+    #[test]
+    fn two_requests_never_have_one_key() {
+        let key = |params: &Params| key_of(B256::ZERO, "q", Input::Params(params));
+        let two = Params::new([("pagination.limit", "5"), ("status", "BOND_STATUS_BONDED")]);
+        // One unknown parameter, whose name holds what is between the two.
+        let one = Params::new([("pagination.limit\u{0}5\u{0}status", "BOND_STATUS_BONDED")]);
+        assert_eq!(key(&two), key(&two.clone()));
+        assert_ne!(key(&two), key(&one));
+        assert_ne!(key(&Params::new([("a", "bc")])), key(&Params::new([("ab", "c")])));
     }
 }
