@@ -148,6 +148,15 @@ describe('REST', () => {
     })
   })
 
+  it('passes on a parameter with a name that every object has', async () => {
+    const { get, core, reported } = await open(() => ok('{}'))
+    const { status } = await get('/cosmos/staking/v1beta1/validators?constructor=1&toString=2&pagination.limit=5')
+    expect([status, reported]).toEqual([200, []])
+    const { params } = lastOf(core) as RestArgs
+    expect(Object.entries(params).join(' ')).toBe('constructor,1 toString,2 pagination.limit,5')
+    expect((await get('/cosmos/staking/v1beta1/validators?__proto__=1')).status).toBe(200)
+  })
+
   it('reaches every query of the core', async () => {
     const { get, core } = await open(() => ok('{}'))
     for (const { name, source, get: paths = [] } of QUERIES) {

@@ -28,7 +28,8 @@ export interface RestOptions {
 
 /** Parameters of a query string: text, or a list of texts where one is repeated. */
 function queryParams(url: string): Params {
-  const params: Record<string, string | string[]> = {}
+  // Without a prototype: `constructor` is a name as any other.
+  const params = Object.create(null) as Record<string, string | string[]>
   for (const [name, value] of new URL(url).searchParams) {
     const known = params[name]
     params[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
