@@ -60,7 +60,7 @@ impl App {
         Ok(match request {
             Q::Info(_) => A::Info(self.info()),
             Q::InitChain(request) => A::InitChain(self.init_chain(&request)?),
-            Q::Query(request) => A::Query(self.query(&request)?),
+            Q::Query(request) => A::Query(self.query(&request)),
             Q::CheckTx(request) => A::CheckTx(self.check_tx(&request)?),
             Q::InsertTx(request) => A::InsertTx(self.insert_tx(&request.tx)?),
             Q::ReapTxs(request) => A::ReapTxs(self.reap_txs(request)),

@@ -1,9 +1,10 @@
 //! ABCI Query: the queries of the Cosmos SDK as cosmjs makes them, and those of CometBFT itself.
 
-use crate::{application::App, exception::ConsensusError, handshake::APP_VERSION};
+use crate::{application::App, handshake::APP_VERSION};
 use hearth_abci::pb;
 use hearth_cosmos::query::{Input, Status};
-use hearth_home::QueryAnswer;
+use hearth_home::{NodeError, QueryAnswer};
+use hearth_metrics::{Level, LogEntry};
 
 /// Codespace of the Cosmos SDK's codes.
 const SDK: &str = "sdk";
@@ -20,7 +21,7 @@ fn code(status: Status) -> u32 {
 }
 
 impl App {
-    pub(crate) fn query(&self, request: &pb::RequestQuery) -> Result<pb::ResponseQuery, ConsensusError> {
+    pub(crate) fn query(&self, request: &pb::RequestQuery) -> pb::ResponseQuery {
         let head = self.home.chain().head().height;
         let of_text = |value: String, height| pb::ResponseQuery {
             value: value.into_bytes().into(),
@@ -30,10 +31,10 @@ impl App {
         };
         let path = request.path.as_str();
         if path == "/app/version" || path == "app/version" {
-            return Ok(of_text(APP_VERSION.to_string(), as_height(head)));
+            return of_text(APP_VERSION.to_string(), as_height(head));
         }
         if path.trim_start_matches('/').starts_with("p2p/filter/") {
-            return Ok(of_text(String::new(), as_height(head)));
+            return of_text(String::new(), as_height(head));
         }
         // `/app/simulate` takes the bytes of a transaction, the service a message with them.
         let simulated =
@@ -43,9 +44,21 @@ impl App {
             None => (path.trim_start_matches('/'), &request.data[..]),
         };
         let height = u64::try_from(request.height).ok().filter(|height| *height > 0);
-        let answer = self.home.cosmos_query(name, Input::Protobuf(data), height)?;
-        Ok(shown(path, answer))
+        let answer = self.home.cosmos_query(name, Input::Protobuf(data), height);
+        let answer = answer.unwrap_or_else(|error| {
+            let entry = LogEntry::new(Level::Warn, "consensus", "a query has no answer");
+            self.log.add(entry.text("why", &error));
+            failed(head, &error)
+        });
+        shown(path, answer)
     }
+}
+
+/// The answer to a query whose state cannot be read. It is no exception: that would end CometBFT,
+/// at the request of any client that names such a height.
+fn failed(head: u64, error: &NodeError) -> QueryAnswer {
+    let message = error.public().unwrap_or_else(|| error.to_string());
+    QueryAnswer { height: head, result: Err((Status::Internal, message)) }
 }
 
 fn as_height(height: u64) -> i64 {
@@ -78,5 +91,18 @@ fn shown(path: &str, answer: QueryAnswer) -> pb::ResponseQuery {
                 ..Default::default()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_that_cannot_be_read_is_no_exception() {
+        let path = "/cosmos.bank.v1beta1.Query/Balance";
+        let answer = shown(path, failed(7, &NodeError::HeaderNotFound));
+        assert_eq!((answer.code, answer.codespace.as_str(), answer.height), (35, "sdk", 7));
+        assert_eq!(answer.log, "rpc error: code = Internal desc = header not found");
     }
 }
