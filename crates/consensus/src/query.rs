@@ -33,7 +33,7 @@ impl App {
         if path == "/app/version" || path == "app/version" {
             return of_text(APP_VERSION.to_string(), as_height(head));
         }
-        if path.trim_start_matches('/').starts_with("p2p/filter/") {
+        if is_peer_filter(path) {
             return of_text(String::new(), as_height(head));
         }
         // `/app/simulate` takes the bytes of a transaction, the service a message with them.
@@ -52,6 +52,11 @@ impl App {
         });
         shown(path, answer)
     }
+}
+
+/// Whether CometBFT queries for a peer that it may connect to (`filter_peers`).
+pub(crate) fn is_peer_filter(path: &str) -> bool {
+    path.trim_start_matches('/').starts_with("p2p/filter/")
 }
 
 /// The answer to a query whose state cannot be read. It is no exception: that would end CometBFT,

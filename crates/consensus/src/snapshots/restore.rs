@@ -28,11 +28,27 @@ const PENDING: &str = "data/statesync.pending";
 /// opening a store to find out.
 const OVER: &str = "data/statesync.over";
 
+/// What clients of a node without a state get.
+const WITHOUT_STATE: &str = "the node gets its state from a peer";
+
 /// CometBFT continues from the restored state, or from the genesis.
 pub(crate) fn over(home: &Path) {
     // Where one of these is lost, the next start looks at the stores.
     let _ = File::create(home.join(OVER));
     let _ = fs::remove_file(home.join(PENDING));
+}
+
+/// The answer to a query before there is a state; a filter of peers lets all of them in.
+fn without_state(path: &str) -> pb::ResponseQuery {
+    if crate::query::is_peer_filter(path) {
+        return pb::ResponseQuery::default();
+    }
+    pb::ResponseQuery {
+        code: crate::results::CODE_LATER,
+        log: WITHOUT_STATE.to_owned(),
+        codespace: crate::results::CODESPACE.to_owned(),
+        ..Default::default()
+    }
 }
 
 /// What answers CometBFT while a home has no blocks and its state may come from a peer.
@@ -119,7 +135,7 @@ impl Restoring {
             // Without a state neither blocks nor transactions can be validated.
             Q::CheckTx(_) => Step::Answer(A::CheckTx(pb::ResponseCheckTx {
                 code: crate::results::CODE_LATER,
-                log: "the node gets its state from a peer".to_owned(),
+                log: WITHOUT_STATE.to_owned(),
                 codespace: crate::results::CODESPACE.to_owned(),
                 ..Default::default()
             })),
@@ -127,6 +143,8 @@ impl Restoring {
                 Step::Answer(A::InsertTx(hearth_abci::ResponseInsertTx { code: crate::results::CODE_LATER }))
             }
             Q::ReapTxs(_) => Step::Answer(A::ReapTxs(hearth_abci::ResponseReapTxs::default())),
+            // CometBFT opens its RPC before state sync: a client's query must not end that.
+            Q::Query(query) => Step::Answer(A::Query(without_state(&query.path))),
             _ => Step::NotRestored,
         })
     }

@@ -473,6 +473,12 @@ impl Joining {
         call!(self, QUERY, Info, pb::RequestInfo::default()).expect("answers")
     }
 
+    /// The code of the answer to a query.
+    pub fn query(&mut self, path: &str) -> u32 {
+        let request = pb::RequestQuery { path: path.to_owned(), ..Default::default() };
+        call!(self, QUERY, Query, request).expect("answers").code
+    }
+
     pub fn offer(&mut self, snapshot: &pb::Snapshot, app_hash: &[u8]) -> i32 {
         let (snapshot, app_hash) = (Some(snapshot.clone()), app_hash.to_vec().into());
         let request = pb::RequestOfferSnapshot { snapshot, app_hash };

@@ -94,6 +94,9 @@ fn begins_with_a_state(genesis: &str) {
     let mut joining = Joining::begin(genesis);
     let info = joining.info();
     assert_eq!((info.last_block_height, info.last_block_app_hash.len()), (0, 0));
+    // A client of CometBFT's RPC, which is open already, and a filter of peers end nothing.
+    assert_eq!(joining.query("/cosmos.bank.v1beta1.Query/Params"), 32_000);
+    assert_eq!(joining.query("/p2p/filter/addr/203.0.113.5:26656"), 0);
     let other_format = pb::Snapshot { format: 2, ..offered.clone() };
     assert_eq!(joining.offer(&other_format, &app_hash), REJECT_FORMAT);
     let no_hashes = pb::Snapshot { metadata: Default::default(), ..offered.clone() };
