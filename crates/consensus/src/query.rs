@@ -43,7 +43,10 @@ impl App {
             Some(data) => ("cosmos.tx.v1beta1.Service/Simulate", data.as_slice()),
             None => (path.trim_start_matches('/'), &request.data[..]),
         };
-        let height = u64::try_from(request.height).ok().filter(|height| *height > 0);
+        let height = match requested(request.height) {
+            Ok(height) => height,
+            Err(refused) => return shown(path, QueryAnswer { height: head, result: Err(refused) }),
+        };
         let answer = self.home.cosmos_query(name, Input::Protobuf(data), height);
         let answer = answer.unwrap_or_else(|error| {
             let entry = LogEntry::new(Level::Warn, "consensus", "a query has no answer");
@@ -52,6 +55,14 @@ impl App {
         });
         shown(path, answer)
     }
+}
+
+/// The height that a request names; 0 is the head. A negative one is refused as by the SDK
+/// (`baseapp/abci.go`, `checkNegativeHeight`).
+fn requested(height: i64) -> Result<Option<u64>, (Status, String)> {
+    let refused = "cannot query with height < 0; please provide a valid height";
+    let height = u64::try_from(height).map_err(|_| (Status::InvalidArgument, refused.to_owned()))?;
+    Ok((height > 0).then_some(height))
 }
 
 /// Whether CometBFT queries for a peer that it may connect to (`filter_peers`).
@@ -102,6 +113,15 @@ fn shown(path: &str, answer: QueryAnswer) -> pb::ResponseQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_height_is_the_head_one_of_its_own_or_refused() {
+        assert_eq!((requested(0), requested(7)), (Ok(None), Ok(Some(7))));
+        let refused = requested(-1).unwrap_err();
+        let answer = shown("/p", QueryAnswer { height: 9, result: Err(refused) });
+        assert_eq!((answer.code, answer.height), (18, 9));
+        assert!(answer.log.contains("cannot query with height < 0"), "{}", answer.log);
+    }
 
     #[test]
     fn state_that_cannot_be_read_is_no_exception() {
