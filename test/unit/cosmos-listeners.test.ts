@@ -157,6 +157,16 @@ describe('REST', () => {
     expect((await get('/cosmos/staking/v1beta1/validators?__proto__=1')).status).toBe(200)
   })
 
+  it('takes an empty part of a path for an empty parameter', async () => {
+    const { get, core, counted } = await open(() => failure(3, 'validator address cannot be empty'))
+    expect((await get('/cosmos/staking/v1beta1/validators/')).status).toBe(400)
+    expect(lastOf(core)).toEqual({ query: 'cosmos.staking.v1beta1.Query/Validator', params: { validator_addr: '' } })
+    await get('/cosmos/staking/v1beta1/validators//delegations')
+    expect(lastOf(core)).toEqual({ query: 'cosmos.staking.v1beta1.Query/ValidatorDelegations', params: { validator_addr: '' } })
+    expect((await get('/cosmos/base/tendermint/v1beta1/blocks/')).json.message).toBe('height cannot be empty')
+    expect(counted).toEqual(['rest Validator 3', 'rest ValidatorDelegations 3', 'rest GetBlockByHeight 3'])
+  })
+
   it('reaches every query of the core', async () => {
     const { get, core } = await open(() => ok('{}'))
     for (const { name, source, get: paths = [] } of QUERIES) {

@@ -127,8 +127,11 @@ class RoutedBefore {
 /** URLs that are kept, and the length of the longest, in characters. */
 const [KEPT_URLS_MAX, KEPT_URL_MAX] = [256, 512]
 
-/** The path of a query as Hono writes it. */
-const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+/**
+ * The path of a query as Hono writes it. A part may be empty, as in gateways of the SDK: the query
+ * says which address is missing.
+ */
+const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1{[^/]*}')
 
 /** Answers a GET that was routed before. */
 function answerAgain(options: RestOptions, { query, params }: Routed, request: IncomingMessage, response: ServerResponse): void {
