@@ -9,6 +9,11 @@ use hearth_ledger::StoredBlock;
 use hearth_pool::call_gas;
 use hearth_primitives::{Account, NativeTransaction, StateReader as _};
 
+/// Longest native transaction here beside the data of its call, in bytes; those of wallets have
+/// less than half. Gas pays for the data alone: without a bound, zeros in front of an amount would
+/// fill blocks for the price of a transfer.
+const BESIDE_DATA_BYTES_MAX: usize = 2 << 10;
+
 impl App {
     /// Gives a native transaction to those that wait; its gas limit where it waits now.
     pub(crate) fn add_native(&self, tx: &[u8]) -> Result<Result<u64, TxError>, ConsensusError> {
@@ -37,6 +42,10 @@ impl App {
         let spec = self.home.chain().spec();
         let (header, next) = (&head.block.header, head.number() + 1);
         let (gas_limit, timeout) = (transaction.gas_limit, transaction.timeout_height);
+        let (have, most) = (transaction.bytes.len(), BESIDE_DATA_BYTES_MAX + transaction.input.len());
+        if have > most {
+            return Err(TxError::TooLarge { most, have });
+        }
         if timeout != 0 && timeout < next {
             return Err(TxError::Timeout { height: next, timeout });
         }

@@ -208,6 +208,9 @@ fn what_cannot_be_taken_has_the_code_that_wallets_know() {
     assert!(code == 5 && log.ends_with("insufficient funds"), "{log}");
     assert_eq!(told(comet.check(&message(3_000_001, "1"))).0, 18);
     assert_eq!(told(comet.check(&message(21_000, "0"))).0, 18);
+    // Bytes that no gas pays for.
+    let zeros = format!("{:0>4000}", 1);
+    assert_eq!(told(comet.check(&message(21_000, &zeros))).0, 21);
 }
 
 #[test]
