@@ -498,6 +498,7 @@ describe('what CometBFT answers', () => {
     })
     expect(JSON.parse(bodies[0] as string)).toMatchObject({ method: 'broadcast_tx_sync', params: { tx: 'AQI=' } })
     expect((await post({ tx_bytes: 'AQI=', mode: 'BROADCAST_MODE_BLOCK' })).json.code).toBe(3)
+    expect((await post({ tx_bytes: 'AQI=', mode: 2 })).json).toEqual(json)
     expect((await post({ mode: 'BROADCAST_MODE_SYNC' })).json.message).toBe('invalid empty tx')
     const answer = await call('cosmos.tx.v1beta1.Service/BroadcastTx', encode(S.BROADCAST_REQUEST, { tx_bytes: 'AQI=', mode: 2 }))
     const response = { tx_response: { n: 1, kind: { of: { code: { n: 4, kind: 'uint32' }, raw_log: { n: 6, kind: 'string' } } } } } as const

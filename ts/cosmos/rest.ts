@@ -37,7 +37,10 @@ function queryParams(url: string): Params {
   return params
 }
 
-/** Parameters of a body of JSON: its members that are text. */
+/**
+ * Parameters of a body of JSON: its members that are text, and numbers, which may stand for the
+ * names of enums (https://protobuf.dev/programming-guides/json).
+ */
 async function bodyParams(c: Context<AppEnv>): Promise<Params> {
   let body: unknown
   try {
@@ -47,7 +50,8 @@ async function bodyParams(c: Context<AppEnv>): Promise<Params> {
     throw e
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('the body has to be an object')
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => typeof value === 'string'))
+  const members = Object.entries(body).filter(([, value]) => typeof value === 'string' || typeof value === 'number')
+  return Object.fromEntries(members.map(([name, value]) => [name, String(value)]))
 }
 
 /** A failure of a query; any other error goes to `report` and is hidden. */
