@@ -117,7 +117,7 @@ impl Home {
             Ok(view) => view,
             Err(error) => return self.height_not_kept(height, error),
         };
-        let height = view.block.number();
+        let (asked, height) = (height, view.block.number());
         let key = key_of(view.block.hash, name, input);
         if let Some(answer) = self.cosmos_cache().get(&key) {
             return Ok(QueryAnswer { height, result: Ok(answer) });
@@ -129,7 +129,8 @@ impl Home {
                 Ok(answer)
             }
             Err(QueryError::Told { status, message }) => Err((status, message)),
-            Err(QueryError::State(error)) => return Err(error.into()),
+            // A height may be pruned while it is read.
+            Err(QueryError::State(error)) => return self.height_not_kept(asked, error.into()),
         };
         Ok(QueryAnswer { height, result })
     }
@@ -264,6 +265,13 @@ impl View for CosmosView<'_> {
 mod tests {
     use super::*;
     use hearth_cosmos::query::Params;
+
+    #[test]
+    fn a_height_pruned_while_it_is_read_is_not_kept() {
+        let pruned = StateError::NotRetained { height: 1, oldest: 2, newest: 3 };
+        assert!(error_names_a_height(&pruned.into()));
+        assert!(!error_names_a_height(&StateError::Unwound { height: 1 }.into()));
+    }
 
     #[test]
     fn two_requests_never_have_one_key() {
