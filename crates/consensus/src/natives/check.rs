@@ -4,7 +4,7 @@ use crate::{application::App, exception::ConsensusError};
 use alloy_primitives::U256;
 use hearth_chain::fees;
 use hearth_cosmos::{TxError, chain_id, decode};
-use hearth_evm::NATIVE_GAS_SHARE;
+use hearth_evm::{Fork, MAX_TX_GAS, NATIVE_GAS_SHARE};
 use hearth_ledger::StoredBlock;
 use hearth_pool::call_gas;
 use hearth_primitives::{Account, NativeTransaction, StateReader as _};
@@ -53,9 +53,10 @@ impl App {
         if gas_limit < want {
             return Err(TxError::OutOfGas { have: gas_limit, want });
         }
-        let most = header.gas_limit / NATIVE_GAS_SHARE;
+        let cap = if spec.fork_of(header) >= Fork::Osaka { MAX_TX_GAS } else { u64::MAX };
+        let most = (header.gas_limit / NATIVE_GAS_SHARE).min(cap);
         if gas_limit > most {
-            let text = format!("a block has at most {most} gas for native transactions, and not {gas_limit}");
+            let text = format!("a native transaction has at most {most} gas here, and not {gas_limit}");
             return Err(TxError::Invalid(text));
         }
         let base_fee = fees::next_base_fee(spec, header).unwrap_or(0);

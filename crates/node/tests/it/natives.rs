@@ -214,6 +214,21 @@ fn what_cannot_be_taken_has_the_code_that_wallets_know() {
 }
 
 #[test]
+fn one_with_more_gas_than_osaka_allows_is_not_taken() {
+    let mut genesis: Value = serde_json::from_str(&genesis()).expect("JSON");
+    genesis["gasLimit"] = json!("0xbebc200");
+    let mut comet = Comet::begin_empty(1, &genesis.to_string());
+    let message = proto::MsgSend {
+        from_address: bech32::account(&sender_of(0)),
+        to_address: bech32::account(&TO),
+        amount: vec![coin(1)],
+    };
+    let mut code =
+        |gas: u64| comet.check(&sign_native(0, 0, gas, any("/cosmos.bank.v1beta1.MsgSend", &message))).code;
+    assert_eq!((code((1 << 24) + 1), code(1 << 24)), (18, 0));
+}
+
+#[test]
 fn one_that_fails_pays_and_has_no_receipt() {
     let mut comet = Comet::begin(1, &genesis());
     // Code that reverts is at no address of a development chain: the beacon roots contract refuses
