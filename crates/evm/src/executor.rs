@@ -262,7 +262,8 @@ impl<'a> BlockExecutor<'a> {
         }
         if self.spec.dao_fork_block() == Some(self.env.number) {
             let mut writes = WriteSet::default();
-            rewards::move_dao_funds(self.state(), &mut writes)?;
+            let env = self.env.clone();
+            rewards::move_dao_funds(self.state(), &env, &mut writes)?;
             writes.merge_into(&mut changes);
         }
         if self.spec.is_bft() {

@@ -4,7 +4,7 @@ use crate::{dao, env::BlockEnvironment, overlay::BlockState, spec::Fork, write_s
 use alloy_consensus::Header;
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, U256};
-use hearth_primitives::StateError;
+use hearth_primitives::{Account, StateError};
 
 /// Wei of one gwei, the unit of withdrawals (EIP-4895).
 const WEI_PER_GWEI: u64 = 1_000_000_000;
@@ -67,18 +67,38 @@ fn credit(
 ) -> Result<(), StateError> {
     let mut account = state.account(address)?.unwrap_or_default();
     account.balance = account.balance.saturating_add(amount);
+    set_touched(state, env, address, account, writes)
+}
+
+/// Sets an account that is touched. An empty one is deleted from EIP-161 on, and kept before it.
+fn set_touched(
+    state: &mut BlockState<'_>,
+    env: &BlockEnvironment,
+    address: Address,
+    account: Account,
+    writes: &mut WriteSet,
+) -> Result<(), StateError> {
     let gone = account.is_empty() && env.fork >= Fork::SpuriousDragon;
     state.set_account(address, (!gone).then_some(account), writes)
 }
 
-/// Moves the balances of the DAO and its children to the refund contract (EIP-779).
-pub(crate) fn move_dao_funds(state: &mut BlockState<'_>, writes: &mut WriteSet) -> Result<(), StateError> {
-    let mut refund = state.account(dao::REFUND_CONTRACT)?.unwrap_or_default();
+/// Moves the balances of the DAO and its children to the refund contract (EIP-779). Those of them
+/// that do not exist are made, as go-ethereum does (consensus/misc/dao.go: ApplyDAOHardFork).
+pub(crate) fn move_dao_funds(
+    state: &mut BlockState<'_>,
+    env: &BlockEnvironment,
+    writes: &mut WriteSet,
+) -> Result<(), StateError> {
+    let mut moved = U256::ZERO;
     for address in dao::DRAINED_ACCOUNTS {
-        let Some(mut account) = state.account(address)? else { continue };
-        refund.balance = refund.balance.saturating_add(account.balance);
+        let old = state.account(address)?;
+        if old.is_some_and(|account| account.balance.is_zero()) {
+            continue;
+        }
+        let mut account = old.unwrap_or_default();
+        moved = moved.saturating_add(account.balance);
         account.balance = U256::ZERO;
-        state.set_account(address, Some(account), writes)?;
+        set_touched(state, env, address, account, writes)?;
     }
-    state.set_account(dao::REFUND_CONTRACT, Some(refund), writes)
+    credit(state, env, dao::REFUND_CONTRACT, moved, writes)
 }

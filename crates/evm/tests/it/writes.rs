@@ -76,6 +76,32 @@ fn run(network: &str, state: &MemoryState, txs: &[Transaction]) -> BlockOutput {
     output
 }
 
+/// Accounts that the DAO fork at block 1 makes in an empty state, with these forks beside it.
+fn made_by_the_dao_fork(forks: &str) -> usize {
+    let config =
+        format!(r#"{{"chainId": 1, "homesteadBlock": 0, "daoForkBlock": 1, "daoForkSupport": true{forks}}}"#);
+    let spec = ChainSpec::from_config_json(&config).expect("a right config");
+    let header = alloy_consensus::Header {
+        number: 1,
+        gas_limit: 1_000_000,
+        difficulty: U256::from(131_072),
+        ..Default::default()
+    };
+    let (env, state) = (BlockEnvironment::from_header(&spec, &header), MemoryState::default());
+    let mut executor = BlockExecutor::new(&spec, env, &state, &NoHashes);
+    executor.begin().expect("begins");
+    let changes = &executor.writes()[0].accounts;
+    assert!(changes.iter().all(|change| change.new == Some(Account::default())));
+    changes.len()
+}
+
+#[test]
+fn the_dao_fork_makes_accounts_that_are_not_there() {
+    // The 116 that it drains and the contract that it fills, until empty accounts are deleted.
+    assert_eq!(made_by_the_dao_fork(""), 117);
+    assert_eq!(made_by_the_dao_fork(r#", "eip150Block": 1, "eip155Block": 1, "eip158Block": 1"#), 0);
+}
+
 #[test]
 fn destruction_lists_the_wiped_slots() {
     // CALLER SELFDESTRUCT
