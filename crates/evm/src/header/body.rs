@@ -114,6 +114,10 @@ fn validate_ommers(spec: &ChainSpec, block: &Block, ancestors: &dyn Ancestors) -
                 hash,
             ));
         };
+        // go-ethereum checks ommers by the rules of Ethash, under which no difficulty is zero.
+        if spec.is_post_merge(ommer) {
+            return Err(BlockError::mismatch(Field::Ommer, "a header of proof of work", hash));
+        }
         validate_fields(spec, ommer, parent).map_err(|error| {
             BlockError::mismatch(Field::Ommer, "a valid header", format!("{hash}: {error}"))
         })?;

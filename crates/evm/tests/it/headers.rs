@@ -1,11 +1,12 @@
 //! Formulas of headers against values that mainnet and the proposals give.
 
-use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
+use alloy_consensus::{BlockBody, EMPTY_OMMER_ROOT_HASH, Header, proofs};
 use alloy_primitives::{B64, B256, U256, b256, bytes};
 use hearth_evm::{
-    BlobParams, BlockError, ChainSpec, Field, Fork, SpecError, block_reward, next_base_fee, next_difficulty,
-    next_excess_blob_gas, validate_header,
+    Ancestors, BlobParams, BlockError, ChainSpec, Field, Fork, SpecError, block_reward, next_base_fee,
+    next_difficulty, next_excess_blob_gas, validate_body, validate_header,
 };
+use hearth_primitives::{Block, Height, StateError};
 
 fn parent(number: u64, timestamp: u64, difficulty: u64) -> Header {
     Header { number, timestamp, difficulty: U256::from(difficulty), ..Header::default() }
@@ -305,6 +306,46 @@ fn dao_blocks_carry_their_mark() {
     validate_header(&spec, &child, &parent).expect("the mark is there");
     child.extra_data = bytes!("00");
     assert_eq!(validate_header(&spec, &child, &parent).expect_err("no mark").field(), Some(Field::ExtraData));
+}
+
+/// Headers of ancestors that have no ommers.
+struct Ancestry(Vec<Header>);
+
+impl Ancestors for Ancestry {
+    fn header(&self, hash: &B256, _number: Height) -> Result<Option<Header>, StateError> {
+        Ok(self.0.iter().find(|header| header.hash_slow() == *hash).cloned())
+    }
+
+    fn ommers(&self, _hash: &B256, _number: Height) -> Result<Vec<Header>, StateError> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn an_ommer_is_a_header_of_proof_of_work() {
+    let spec = ChainSpec::mainnet();
+    let first = Header { gas_limit: 5_000, ..parent(0, 1_000, 131_072) };
+    let child = |timestamp: u64| Header {
+        parent_hash: first.hash_slow(),
+        gas_limit: 5_000,
+        difficulty: next_difficulty(&spec, timestamp, &first),
+        ..parent(1, timestamp, 0)
+    };
+    let second = child(1_010);
+    let ancestry = Ancestry(vec![first.clone(), second.clone()]);
+    let check = |ommer: Header| {
+        let ommers = vec![ommer];
+        let header = Header {
+            parent_hash: second.hash_slow(),
+            ommers_hash: proofs::calculate_ommers_root(&ommers),
+            ..parent(2, 1_020, 131_072)
+        };
+        let block = Block { header, body: BlockBody { ommers, ..Default::default() } };
+        validate_body(&spec, &block, &ancestry)
+    };
+    check(child(1_011)).expect("a sibling of the parent");
+    let error = check(Header { difficulty: U256::ZERO, ..child(1_011) }).expect_err("no proof of work");
+    assert_eq!(error.field(), Some(Field::Ommer), "{error}");
 }
 
 /// The fields of mainnet's genesis with a small allocation. The state root is given, so the hash
