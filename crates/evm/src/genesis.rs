@@ -75,9 +75,9 @@ impl Genesis {
 
     /// Fields that exist from a fork on take their defaults where the file has none.
     fn fork_fields(header: &mut Header, root: &Fields, spec: &ChainSpec) -> Result<(), SpecError> {
-        if spec.is_london(0) {
-            header.base_fee_per_gas = Some(root.u64("baseFeePerGas")?.unwrap_or(INITIAL_BASE_FEE));
-        }
+        // go-ethereum keeps a base fee that the file gives before London too.
+        let base_fee = root.u64("baseFeePerGas")?;
+        header.base_fee_per_gas = base_fee.or(spec.is_london(0).then_some(INITIAL_BASE_FEE));
         // The genesis counts as merged by its time forks, whatever its difficulty.
         let fork = spec.fork_with_merge(0, header.timestamp, spec.times.shanghai.is_some());
         if fork >= Fork::Shanghai {

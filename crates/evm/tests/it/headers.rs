@@ -365,6 +365,18 @@ fn genesis_hash_of_mainnet() {
 }
 
 #[test]
+fn a_genesis_keeps_its_base_fee_before_london() {
+    let base_fee = |fields: &str| {
+        let text = format!(r#"{{"config": {{"chainId": 1}}, "difficulty": "0x1", "alloc": {{}}{fields}}}"#);
+        let (_, genesis) = ChainSpec::from_genesis_json(&text).expect("the file is right");
+        genesis.header(B256::ZERO).base_fee_per_gas
+    };
+    assert_eq!(base_fee(r#", "baseFeePerGas": "0x7""#), Some(7));
+    assert_eq!(base_fee(r#", "baseFeePerGas": null"#), None);
+    assert_eq!(base_fee(""), None);
+}
+
+#[test]
 fn wrong_genesis_files_name_the_field() {
     let cases = [
         ("[]", "genesis"),
