@@ -195,7 +195,9 @@ impl Chain {
             base_fee_per_gas: fees::next_base_fee(spec, parent),
             ..Header::default()
         };
-        if !spec.is_post_merge(parent) {
+        // A genesis with a difficulty, as Hoodi's, may come right before proof of stake
+        // (go-ethereum, params/config.go: IsPostMerge).
+        if !spec.is_post_merge(parent) && spec.fork_at(number, timestamp) < Fork::Paris {
             header.difficulty = next_difficulty(spec, timestamp, parent);
         }
         let fork = spec.fork_of(&header);

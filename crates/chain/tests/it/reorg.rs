@@ -7,9 +7,12 @@ use alloy_consensus::{
 };
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use alloy_rlp::Encodable;
-use hearth_chain::{Chain, ChainError, ExportRange, Inserted};
+use hearth_chain::{BlockAttributes, Chain, ChainError, ExportRange, Inserted};
 use hearth_dev_chain::DevSigner;
-use hearth_evm::{BlockEnvironment, BlockExecutor, check_output, next_difficulty, recover_senders};
+use hearth_evm::{
+    BlockEnvironment, BlockExecutor, check_output, next_difficulty, recover_senders, validate_header,
+    validate_merge,
+};
 use hearth_primitives::{Block, Header, RootTracker, StateReader, Transaction};
 use std::fs;
 use tempfile::TempDir;
@@ -184,6 +187,22 @@ fn the_first_wins_a_tie() {
             chain.insert_block(block.clone()).unwrap();
         }
         assert_eq!(chain.head().hash, hash(&first[1]));
+    }
+}
+
+#[test]
+fn proof_of_stake_follows_a_genesis_with_a_difficulty() {
+    let hoodis = MERGED.replace(r#""difficulty": "0x0""#, r#""difficulty": "0x1""#);
+    for (genesis, is_merged) in [(hoodis.as_str(), true), (MERGED, true), (GENESIS, false)] {
+        let home = TempDir::new().unwrap();
+        let chain = Chain::create(home.path(), genesis, &options()).unwrap();
+        let parent = chain.head_block().unwrap().unwrap().block.header.clone();
+        let attributes =
+            BlockAttributes { timestamp: 12, gas_limit: parent.gas_limit, ..BlockAttributes::default() };
+        let header = chain.header_after(&parent, &attributes);
+        assert_eq!(header.difficulty.is_zero(), is_merged, "{genesis}");
+        validate_merge(chain.spec(), &header, parent.difficulty).unwrap();
+        validate_header(chain.spec(), &header, &parent).unwrap();
     }
 }
 
