@@ -9,8 +9,8 @@ use alloy_consensus::{
 use alloy_eips::{eip4895::Withdrawal, eip7685::EMPTY_REQUESTS_HASH};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{
-    BlockEnvironment, BlockExecutor, EmptyBlock, ExecuteError, Fork, SystemAccounts, TxError, TxOutcome,
-    next_difficulty, next_empty_block, next_excess_blob_gas,
+    BlockEnvironment, BlockExecutor, ChainSpec, ELASTICITY, EmptyBlock, ExecuteError, Fork, SystemAccounts,
+    TxError, TxOutcome, next_difficulty, next_empty_block, next_excess_blob_gas,
 };
 use hearth_primitives::{
     Block, BlockOutput, Changeset, Header, NativeSidecar, NativeTransaction, StateError, StateReader,
@@ -311,9 +311,17 @@ impl Chain {
     }
 }
 
+/// The gas limit of the block after `parent`, one step closer to a target. London doubles the limit
+/// once, before the step (go-ethereum, miner/worker.go: prepareWork).
+pub fn gas_limit_after(spec: &ChainSpec, parent: &Header, target: u64) -> u64 {
+    let first = spec.is_london(parent.number.saturating_add(1)) && !spec.is_london(parent.number);
+    let limit = if first { parent.gas_limit.saturating_mul(ELASTICITY) } else { parent.gas_limit };
+    next_gas_limit(limit, target)
+}
+
 /// The gas limit of the block after one with this limit, one step closer to a target (go-ethereum's
 /// step).
-pub fn next_gas_limit(parent: u64, target: u64) -> u64 {
+fn next_gas_limit(parent: u64, target: u64) -> u64 {
     /// A limit moves by less than its 1024th part.
     const BOUND_DIVISOR: u64 = 1024;
     let step = (parent / BOUND_DIVISOR).saturating_sub(1);
@@ -334,5 +342,15 @@ mod tests {
         assert_eq!(next_gas_limit(30_000_000, 60_000_000), 30_029_295);
         assert_eq!(next_gas_limit(60_000_000, 60_000_000), 60_000_000);
         assert_eq!(next_gas_limit(60_001_000, 60_000_000), 60_000_000);
+    }
+
+    #[test]
+    fn london_doubles_the_gas_limit_once() {
+        let spec = ChainSpec::from_config_json(r#"{"chainId": 1, "londonBlock": 5}"#).unwrap();
+        let after = |number: u64| {
+            let parent = Header { number, gas_limit: 20_000_000, ..Header::default() };
+            gas_limit_after(&spec, &parent, 60_000_000)
+        };
+        assert_eq!([after(3), after(4), after(5)], [20_019_530, 40_039_061, 20_019_530]);
     }
 }

@@ -36,7 +36,7 @@ pub use branch::{
     BRANCH_BLOCKS_MAX, Branch, Candidate, ExecutedBlock, Finality, FinalityTag, FindExecuted, Mark,
     OverlaidState,
 };
-pub use build::{AllOf, BlockAttributes, Draft, EmptyDraft, TransactionSource, next_gas_limit};
+pub use build::{AllOf, BlockAttributes, Draft, EmptyDraft, TransactionSource, gas_limit_after};
 pub use chain::{Chain, ChainOptions, genesis_hash};
 pub use commit_run::{Built, BuiltOutput, INDEX_PAGE_HEIGHTS};
 pub use edits::{AccountEdit, EDITS_MAX, Edits, OverlayState, StateAt};

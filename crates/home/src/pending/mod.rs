@@ -2,7 +2,7 @@
 
 use crate::{Home, NodeError, chain_error};
 use alloy_primitives::{Address, B256};
-use hearth_chain::{BlockAttributes, Chain, Draft, OverlaidState, StateAt, fees, next_gas_limit};
+use hearth_chain::{BlockAttributes, Chain, Draft, OverlaidState, StateAt, fees, gas_limit_after};
 use hearth_dev_chain::DevChain;
 use hearth_flatkv::StateRoots;
 use hearth_ledger::{StoredBlock, StoredReceipts};
@@ -140,7 +140,7 @@ impl Home {
         match self.dev() {
             Some(_) => parent.gas_limit,
             None if self.chain().spec().is_bft() => parent.gas_limit,
-            None => next_gas_limit(parent.gas_limit, TARGET_GAS_LIMIT),
+            None => gas_limit_after(self.chain().spec(), parent, TARGET_GAS_LIMIT),
         }
     }
 }
