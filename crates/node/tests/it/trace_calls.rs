@@ -400,10 +400,12 @@ fn refused_blocks_are_kept_and_traced() {
     let node = Node::open(crate::support::config(home.path(), hearth_node::Mode::Dev)).expect("opens");
     let listed = ask(&node, "getBadBlocks", Value::Null).expect("answers");
     let listed = listed.as_array().expect("a list");
-    let newest: Vec<Value> = hashes.iter().rev().take(MAX_BAD_BLOCKS).map(|hash| json!(hash)).collect();
-    assert_eq!(listed.iter().map(|row| row["hash"].clone()).collect::<Vec<_>>(), newest);
-    assert_eq!(listed[0]["block"]["hash"], listed[0]["hash"]);
-    assert_eq!(listed[0]["block"]["transactions"][0]["hash"], good[0]["txHash"]);
+    // They have one height: the oldest comes first.
+    let kept: Vec<Value> = hashes.iter().skip(1).map(|hash| json!(hash)).collect();
+    assert_eq!(listed.iter().map(|row| row["hash"].clone()).collect::<Vec<_>>(), kept);
+    let last = &listed[MAX_BAD_BLOCKS - 1];
+    assert_eq!(last["block"]["hash"], last["hash"]);
+    assert_eq!(last["block"]["transactions"][0]["hash"], good[0]["txHash"]);
     let mut rlp = Vec::new();
     let newest = {
         let mut bad = block;
@@ -411,12 +413,12 @@ fn refused_blocks_are_kept_and_traced() {
         bad
     };
     newest.encode(&mut rlp);
-    assert_eq!(listed[0]["rlp"], format!("0x{}", hex::encode(rlp)));
+    assert_eq!(last["rlp"], format!("0x{}", hex::encode(rlp)));
     let traced = |hash: &B256| trace(&node, "traceBadBlock", json!({ "hash": hash, "config": config }));
     assert_eq!(traced(&hashes[MAX_BAD_BLOCKS]).expect("traces"), good);
     let roots = |hash: &Value| ask(&node, "intermediateRoots", json!({ "hash": hash }));
     assert_eq!(
-        roots(&listed[0]["hash"]).expect("of a refused block"),
+        roots(&last["hash"]).expect("of a refused block"),
         roots(&json!(hash)).expect("of the good one")
     );
     // The oldest made room for the others.

@@ -28,8 +28,9 @@ pub(super) fn list(home: &Home) -> Answer {
 }
 
 /// The highest one first, as in go-ethereum (core/rawdb/accessors_chain.go: WriteBadBlock); among
-/// those of one height the newest.
+/// those of one height the oldest. They are given newest first.
 fn by_height(mut blocks: Vec<Block>) -> Vec<Block> {
+    blocks.reverse();
     blocks.sort_by_key(|block| Reverse(block.header.number));
     blocks
 }
@@ -60,6 +61,6 @@ mod tests {
         let sorted = by_height([(1, 1), (3, 1), (2, 1), (3, 2)].map(block).to_vec());
         let order: Vec<_> =
             sorted.iter().map(|block| (block.header.number, block.header.gas_limit)).collect();
-        assert_eq!(order, [(3, 1), (3, 2), (2, 1), (1, 1)]);
+        assert_eq!(order, [(3, 2), (3, 1), (2, 1), (1, 1)]);
     }
 }
