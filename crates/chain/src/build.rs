@@ -197,7 +197,8 @@ impl Chain {
         };
         // A genesis with a difficulty, as Hoodi's, may come right before proof of stake
         // (go-ethereum, params/config.go: IsPostMerge).
-        if !spec.is_post_merge(parent) && spec.fork_at(number, timestamp) < Fork::Paris {
+        let merged_at_genesis = spec.terminal_total_difficulty() == Some(U256::ZERO);
+        if !merged_at_genesis && !spec.is_post_merge(parent) {
             header.difficulty = next_difficulty(spec, timestamp, parent);
         }
         let fork = spec.fork_of(&header);
