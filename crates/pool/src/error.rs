@@ -4,6 +4,15 @@
 use alloy_primitives::U256;
 use hearth_primitives::StateError;
 
+/// The most that two transactions of one nonce can cost.
+#[derive(Clone, Copy, Debug)]
+pub struct BumpedCost {
+    /// The new one, in wei.
+    pub cost: U256,
+    /// The one that it replaces, in wei.
+    pub old: U256,
+}
+
 /// A transaction that the pool does not take.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PoolError {
@@ -173,16 +182,14 @@ pub enum PoolError {
         cost: U256,
     },
     /// As [`Self::Overdraft`], of a transaction that takes the nonce of another one.
-    #[error("insufficient funds for gas * price + value: balance {balance}, queued cost {queued}, tx bumped {}, overshot {}", bump(*old, *cost), queued.saturating_sub(*old).saturating_add(*cost).saturating_sub(*balance))]
+    #[error("insufficient funds for gas * price + value: balance {balance}, queued cost {queued}, tx bumped {}, overshot {}", bump(bumped.old, bumped.cost), queued.saturating_sub(bumped.old).saturating_add(bumped.cost).saturating_sub(*balance))]
     BumpOverdraft {
         /// The sender's balance in wei.
         balance: U256,
         /// The most the waiting ones can cost in wei, the replaced one included.
         queued: U256,
-        /// The most it can cost in wei.
-        cost: U256,
-        /// The most the replaced one can cost in wei.
-        old: U256,
+        /// The two transactions of the nonce.
+        bumped: Box<BumpedCost>,
     },
     /// A replacement that does not offer enough more.
     #[error("replacement transaction underpriced")]

@@ -19,7 +19,7 @@ mod validate;
 
 pub use decode::{DecodeError, decode_transaction};
 pub use entry::{PoolEntry, strip_sidecar};
-pub use error::PoolError;
+pub use error::{BumpedCost, PoolError};
 pub use order::{BestFirst, Order};
 pub use returned::{PoolKeeper, put_back};
 pub use validate::{MAX_BLOB_TX_BYTES, call_gas, intrinsic_gas};

@@ -1,7 +1,7 @@
 //! The conditions under which the pool keeps a transaction: first by itself, then against its
 //! sender's account.
 
-use super::{PoolError, PoolLimits, Queue, contiguous, entry::highest_cost, expenditure};
+use super::{BumpedCost, PoolError, PoolLimits, Queue, contiguous, entry::highest_cost, expenditure};
 use crate::PoolEntry;
 use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718};
 use alloy_eips::{
@@ -323,7 +323,7 @@ fn overdraft(balance: U256, queued: U256, cost: U256, replaced: Option<U256>) ->
         return Ok(());
     }
     Err(match replaced {
-        Some(old) => PoolError::BumpOverdraft { balance, queued, cost, old },
+        Some(old) => PoolError::BumpOverdraft { balance, queued, bumped: Box::new(BumpedCost { cost, old }) },
         None => PoolError::Overdraft { balance, queued, cost },
     })
 }
