@@ -168,7 +168,7 @@ impl Engine {
         hash: B256,
         branch: &mut Branch,
     ) -> Result<Verdict, NodeError> {
-        // A block waits on where a store fails: the consensus client sends no block twice.
+        // Where a store fails, the block stays: the consensus client sends no block twice.
         let Some(block) = payloads.waiting.get(&hash).cloned() else { return Ok(Verdict::Valid) };
         let verdict = self.execute(payloads, block, branch)?;
         match verdict {

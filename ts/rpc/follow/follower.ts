@@ -3,7 +3,7 @@
 import { CoreError } from '../../core/error.ts'
 import type { Core } from '../../core/port.ts'
 import { type ChainEvent, eventCount, eventsAfter } from './events.ts'
-import { type Interest, keyOf, notificationsOf } from './interest.ts'
+import { type EventReads, type Interest, keyOf, notificationsOf } from './interest.ts'
 
 /** A listener. Neither function may throw. */
 export interface Listener {
@@ -101,9 +101,10 @@ export class Follower {
   }
 
   private async deliver(event: ChainEvent): Promise<void> {
+    const reads: EventReads = {}
     for (const { interest, listeners } of [...this.groups.values()]) {
       try {
-        for (const result of await notificationsOf(this.core, interest, event)) {
+        for (const result of await notificationsOf(this.core, interest, event, reads)) {
           for (const listener of [...listeners]) listener.push(result)
         }
       } catch (e) {

@@ -32,16 +32,34 @@ function lines(bytes: Uint8Array): Uint8Array[] {
   return found
 }
 
+/** The receipts of a block, as far as they are looked at here. */
+type Receipts = readonly { readonly transactionHash: string }[]
+
+/** What was read and parsed for an event: once for all interests. */
+export interface EventReads {
+  receipts?: Promise<Receipts | null>
+}
+
 /** The receipts of a block as one notification; none where no transaction of it is meant. */
-async function receiptsOf(core: Core, block: Hex, hashes: readonly string[]): Promise<readonly Uint8Array[]> {
-  if (hashes.length === 0) return [await readBytes(core, 'getBlockReceipts', { block: { blockHash: block } })]
-  const all = await readAs<readonly { transactionHash: string }[] | null>(core, 'getBlockReceipts', { block: { blockHash: block } })
-  const found = (all ?? []).filter(({ transactionHash }) => hashes.includes(transactionHash))
+async function receiptsOf(core: Core, blockHash: Hex, hashes: readonly string[], reads: EventReads): Promise<readonly Uint8Array[]> {
+  const block = { blockHash }
+  if (hashes.length === 0) return [await readBytes(core, 'getBlockReceipts', { block })]
+  reads.receipts ??= readAs<Receipts | null>(core, 'getBlockReceipts', { block })
+  const wanted = new Set(hashes)
+  const found = ((await reads.receipts) ?? []).filter(({ transactionHash }) => wanted.has(transactionHash))
   return found.length === 0 ? [] : [encoder.encode(JSON.stringify(found))]
 }
 
-/** The notifications of an event for an interest, each the JSON bytes of one result. */
-export async function notificationsOf(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
+/**
+ * The notifications of an event for an interest, each the JSON bytes of one result. `reads` is one
+ * object for all interests in an event.
+ */
+export async function notificationsOf(
+  core: Core,
+  interest: Interest,
+  event: ChainEvent,
+  reads: EventReads,
+): Promise<readonly Uint8Array[]> {
   if (event[0] === 'transaction') {
     if (interest.kind !== 'transactions') return []
     return [interest.full ? await readBytes(core, 'pendingTransaction', { hash: event[1] }) : quoted(event[1])]
@@ -51,7 +69,7 @@ export async function notificationsOf(core: Core, interest: Interest, event: Cha
     return lines(await readBytes(core, 'blockLogs', { hash, filter: interest.filter, removed: kind === 'removed' }))
   }
   if (kind === 'removed') return []
-  if (interest.kind === 'receipts') return event[3] === 0 ? [] : await receiptsOf(core, hash, interest.hashes)
+  if (interest.kind === 'receipts') return event[3] === 0 ? [] : await receiptsOf(core, hash, interest.hashes, reads)
   if (interest.kind === 'heads') return [await readBytes(core, 'headNotice', { hash })]
   return interest.kind === 'blocks' ? [quoted(hash)] : []
 }

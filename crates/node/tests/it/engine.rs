@@ -380,11 +380,7 @@ fn a_payload_on_a_state_that_is_not_kept_is_accepted() {
 #[test]
 fn a_payload_that_the_wrong_version_requests_is_built_further() {
     let home = tempfile::tempdir().expect("a folder");
-    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
-    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
-    let mut node_config = config(home.path(), Mode::Start);
-    node_config.engine = true;
-    let node = Node::open(node_config).expect("opens");
+    let node = driven(home.path(), &genesis());
     let head = node.chain().expect("open").head().hash;
     let state =
         json!({ "headBlockHash": head, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
