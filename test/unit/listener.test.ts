@@ -1,10 +1,11 @@
 // Opening and closing a listener.
 import http from 'node:http'
+import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { createServer } from '../../ts/server/connections.ts'
+import { createServer, isSending } from '../../ts/server/connections.ts'
 import { listen, stopListener } from '../../ts/server/listener.ts'
 
 const SERVERS = 20
@@ -38,6 +39,29 @@ describe('a listener that stops', () => {
     for await (const chunk of response) got += (chunk as Buffer).length
     expect(got).toBe(bytes)
     await stopped
+  })
+})
+
+describe('a response that waits for the one before it', () => {
+  it('closes with its connection, and does not hold a listener that stops', async () => {
+    const closed: string[] = []
+    const options = { keepAliveTimeout: 60_000 }
+    const server = createServer(options, ({ url = '' }, response) => {
+      response.once('close', () => closed.push(url))
+      // The first one has no answer.
+      if (url !== '/1') response.end('x')
+    })
+    const port = await listen(server, '127.0.0.1', 0, 'evm.http_port')
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    const came = new Promise<void>((resolve) => server.on('request', ({ url }) => url === '/3' && resolve()))
+    for (const path of ['/1', '/2', '/3']) socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+    await came
+    expect(closed).toEqual([])
+    socket.destroy()
+    await expect.poll(() => closed.toSorted()).toEqual(['/1', '/2', '/3'])
+    expect(isSending(server)).toBe(false)
+    await stopListener(server, 60_000)
   })
 })
 

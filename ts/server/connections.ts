@@ -26,6 +26,25 @@ const MS_PER_SECOND = 1000
 /** The value of the header `Keep-Alive` where idle connections are closed after `idleMs` ms. */
 export const keepAliveValue = (idleMs: number): string => `timeout=${Math.max(1, Math.floor((idleMs * ANNOUNCED_SHARE) / MS_PER_SECOND))}`
 
+/** Responses of each connection that wait for those before them. */
+const queued = new WeakMap<Socket, Set<http.ServerResponse>>()
+
+/**
+ * Closes a response that waits for those before it with its connection. node:http closes only the
+ * one that is sent, and what the others hold would never be given back.
+ */
+function closeWith(socket: Socket, response: http.ServerResponse): void {
+  const known = queued.get(socket)
+  const waiting = known ?? new Set<http.ServerResponse>()
+  waiting.add(response)
+  response.once('socket', () => waiting.delete(response))
+  if (known !== undefined) return
+  queued.set(socket, waiting)
+  socket.once('close', () => {
+    for (const one of waiting) one.destroy().emit('close')
+  })
+}
+
 /** Responses under way of each server. */
 const underWay = new WeakMap<http.Server, Set<http.ServerResponse>>()
 
@@ -45,9 +64,10 @@ export function createServer(options: http.ServerOptions & { keepAliveTimeout: n
   const server = http.createServer(options, listener)
   const responses = new Set<http.ServerResponse>()
   underWay.set(server, responses)
-  return server.prependListener('request', (_, response: http.ServerResponse) => {
+  return server.prependListener('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     responses.add(response)
     response.once('close', () => responses.delete(response))
+    if (response.socket === null) closeWith(request.socket, response)
     if (response.shouldKeepAlive) response.setHeader('keep-alive', value)
   })
 }

@@ -194,7 +194,7 @@ function sendMember(response: ServerResponse, { length, member }: GzipBody, { wr
 function leaving(response: ServerResponse): AbortController {
   const gone = new AbortController()
   // A response that is closed already says so no more.
-  if (response.closed) gone.abort()
+  if (response.destroyed) gone.abort()
   else response.once('close', () => gone.abort())
   return gone
 }

@@ -50,7 +50,7 @@ export interface RpcOptions {
 }
 
 /** Whether work was cancelled because its client has disconnected, which is no failure. */
-const isGone = (response: ServerResponse, e: unknown): boolean => response.closed && e instanceof CoreError && e.kind === 'cancelled'
+const isGone = (response: ServerResponse, e: unknown): boolean => response.destroyed && e instanceof CoreError && e.kind === 'cancelled'
 
 /** Sends replies that the fast path has already; other requests continue. */
 export const dispatchedBefore =
@@ -166,7 +166,7 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
     options.drain.add(request)
     options.drain.answer(address, response, serve)
   })
-  response.on('close', () => {
+  response.once('close', () => {
     forget()
     client.leave()
     admission.httpBytes.release(taken)

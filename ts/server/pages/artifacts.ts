@@ -108,7 +108,7 @@ export class ArtifactRoutes {
     }
     return new Promise((resolve) => {
       const forget = readBody(request, { bytes: BODY_BYTES_MAX, idle, take }, resolve)
-      response.on('close', () => {
+      response.once('close', () => {
         forget()
         admission.httpBytes.release(taken)
         admission.httpShares.release(address, taken)
