@@ -50,9 +50,9 @@ export function shortText(body: WholeBody): string | undefined {
  * restarts whenever the system has taken some of them, and has no effect while none wait.
  */
 export function cutOffAfter(response: ServerResponse, ms: number): void {
-  const { socket } = response
-  // Before node:http sets the clock of an idle connection: the next response may be under way.
-  response.prependOnceListener('finish', () => socket?.setTimeout(0))
+  // Before node:http sets the clock of an idle connection: the next response may be under way. A
+  // response that waits for those before it has no socket yet.
+  response.prependOnceListener('finish', () => response.socket?.setTimeout(0))
   response.setTimeout(ms, () => {
     if (response.writableLength > 0) response.destroy()
   })
