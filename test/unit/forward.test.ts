@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { resolveSettings, SettingError } from '../../ts/config/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { type ForwardOptions, forwardTo } from '../../ts/peers/forward.ts'
-import { post, Refused } from '../../ts/peers/post.ts'
+import { NoAnswer, post, Refused } from '../../ts/peers/post.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { NO_METER } from '../../ts/rpc/meter.ts'
 import { drain, fakeCore } from './fake-core.ts'
@@ -210,6 +210,15 @@ describe('a forwarded request', () => {
     const [answer, reasons] = await one(url)
     expect([answer, reasons]).toEqual([{ failure: 'unreachable' }, [expect.stringContaining('ECONNREFUSED')]])
     expect(reasons[0]).not.toContain(SECRET)
+  })
+
+  it('fails alone where its connection fails without waiting', async () => {
+    // Nothing has a connection to the address of all; the error comes before any promise resolves.
+    const failed = await new Promise((resolve) => {
+      setImmediate(() => void post('http://255.255.255.255:9', '{}', { timeoutMs: 5000 }).catch(resolve))
+    })
+    expect(failed).toBeInstanceOf(NoAnswer)
+    expect((failed as NoAnswer).timedOut).toBe(false)
   })
 
   it('is refused where as many as may wait for an answer', async () => {

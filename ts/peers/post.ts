@@ -111,15 +111,27 @@ export const headersFor = (target: Target, headers: PostOptions['headers']): Rec
   ...headers,
 })
 
+/** A request that was sent, and its response once the head of that is there. */
+interface Begun {
+  readonly outgoing: http.ClientRequest
+  readonly coming: Promise<http.IncomingMessage>
+}
+
 /** Begins a request, with its body. */
-async function begin(address: string, body: string, headers: PostOptions['headers']): Promise<http.ClientRequest> {
+async function begin(address: string, body: string, headers: PostOptions['headers']): Promise<Begun> {
   const target = targetOf(address)
   secure ??= target.isTls ? overTls() : undefined
   const { request, agent } = target.isTls && secure !== undefined ? await secure : { request: http.request, agent: plain }
   const { host, port, path } = target
   const bytes = Buffer.from(body)
   const sent = { ...headersFor(target, headers), 'content-length': bytes.length }
-  return request({ agent, method: 'POST', host, port, path, headers: sent }).end(bytes)
+  const outgoing = request({ agent, method: 'POST', host, port, path, headers: sent })
+  // Listened to at once: where a connection fails without waiting (no route, no file descriptor
+  // left), the error comes before whoever awaits this, and nobody else would take it.
+  const coming = responseTo(outgoing)
+  coming.catch(() => undefined)
+  outgoing.end(bytes)
+  return { outgoing, coming }
 }
 
 /** The response to a request, once its head is there. */
@@ -145,7 +157,7 @@ export const post = async (address: string, body: string, options: PostOptions):
 export async function postForBytes(address: string, body: string, options: PostOptions): Promise<Buffer> {
   const { timeoutMs, answerBytesMax = ANSWER_BYTES_MAX, signal } = options
   if (signal?.aborted) throw new NoAnswer('the request was cancelled', false)
-  const outgoing = await begin(address, body, options.headers)
+  const { outgoing, coming } = await begin(address, body, options.headers)
   let timedOut = false
   // Without an AbortSignal, which takes longer to make than the rest of a short request here.
   const cancel = (): void => void outgoing.destroy(new Error('the request was cancelled'))
@@ -155,7 +167,7 @@ export async function postForBytes(address: string, body: string, options: PostO
   }, Math.ceil(timeoutMs))
   signal?.addEventListener('abort', cancel)
   try {
-    const response = await responseTo(outgoing)
+    const response = await coming
     const status = response.statusCode ?? 0
     const refused = refusalOf(status, response.headers['content-type'])
     if (refused !== undefined) {
