@@ -213,22 +213,26 @@ class Connection {
 
 /**
  * Ends connections from whose client nothing comes between a ping and the next one. Behind requests
- * that wait to be read a pong does not arrive, so anything that was read counts.
+ * that wait to be read a pong does not arrive, so anything that was read counts; and no connection
+ * counts that was not read when it was pinged, for it may be read only since a moment ago.
  */
 function watch(server: WebSocketServer, pingMs: number): NodeJS.Timeout | undefined {
   if (pingMs === 0) return undefined
-  /** Bytes that were read of a connection when it was pinged. */
+  /** Bytes that were read of a connection when it was pinged; absent where it was not read then. */
   const pinged = new WeakMap<WebSocket, number>()
   const streams = new WeakMap<WebSocket, Socket>()
   server.on('connection', (socket, request) => streams.set(socket, request.socket))
+  const isSilent = (socket: WebSocket): boolean => !socket.isPaused && pinged.get(socket) === streams.get(socket)?.bytesRead
   const timer = setInterval(() => {
     for (const socket of server.clients) {
-      const { bytesRead } = streams.get(socket) as Socket
-      if (pinged.get(socket) === bytesRead && !socket.isPaused) socket.terminate()
-      else {
-        pinged.set(socket, bytesRead)
-        socket.ping()
+      if (isSilent(socket)) {
+        // After a stall of this loop an answer may have come that is read behind the timers.
+        setImmediate(() => isSilent(socket) && socket.terminate())
+        continue
       }
+      if (socket.isPaused) pinged.delete(socket)
+      else pinged.set(socket, (streams.get(socket) as Socket).bytesRead)
+      socket.ping()
     }
   }, pingMs)
   return timer.unref()
