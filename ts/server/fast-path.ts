@@ -415,7 +415,14 @@ class FastConnection {
         if (!socket.destroyed) this.write({ kind: 'bytes', bytes }, startOf(headers), true, head.closes)
       } else {
         isHandedOver = true
-        path.options.dispatched.set(socket, { reply, end })
+        const { dispatched } = path.options
+        dispatched.set(socket, { reply, end })
+        // A client that has ended its side is closing: node:http may never see its request again.
+        socket.once('close', () => {
+          if (!dispatched.delete(socket)) return
+          cancel(reply)
+          end()
+        })
         this.leave([chunk, ...this.waiting.splice(0)])
       }
     } finally {
