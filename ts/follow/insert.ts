@@ -116,17 +116,18 @@ export class Inserter {
     let silence: unknown
     const others = this.parts.upstreams.reached.map((reached) => reached.upstream).filter((other) => other !== upstream)
     for (const each of [upstream, ...others]) {
+      /** Another upstream may have what this one does not answer. */
+      const silent = (e: unknown): Error => {
+        if (each === upstream || !(e instanceof Error)) throw e
+        silence ??= e
+        return e
+      }
+      // One that was lost meanwhile is no other one any more.
+      if (each !== upstream && each.abilities === undefined) continue
       for (const source of this.sources(each, block)) {
         const before = each === upstream ? fetched.tried.find((tried) => tried.source === source) : undefined
-        const gathered =
-          before?.gathered ??
-          (await this.gather(source, each, block).catch((e: unknown) => {
-            if (each === upstream || !(e instanceof Error)) throw e
-            // Another upstream may have what this one does not answer.
-            silence ??= e
-            return e
-          }))
-        const answer = gathered instanceof Error ? gathered : await this.attempt(source, each, block, fetched, gathered)
+        const gathered = before?.gathered ?? (await this.gather(source, each, block).catch(silent))
+        const answer = gathered instanceof Error ? gathered : await this.attempt(source, each, block, fetched, gathered, silent)
         if (answer instanceof Refusal) {
           refusal = answer
           this.parts.events.refused(answer.field)
@@ -161,13 +162,17 @@ export class Inserter {
     return this.lacking.turns < TURNS_BEFORE_HOLE
   }
 
-  /** One source's attempt with its rounds; an error where it does not have enough. */
+  /**
+   * One source's attempt with its rounds; an error where it does not have enough. `silent` takes
+   * why the upstream gave no answer, and throws it where no other one is tried.
+   */
   private async attempt(
     source: Source,
     upstream: Upstream,
     block: Header,
     fetched: FetchedBlock,
     { witness, extra }: Gathered,
+    silent: (e: unknown) => Error,
   ): Promise<FollowAnswer | Error> {
     let answer = await this.give(source.name, block, fetched, witness, extra)
     for (let round = 1; answer.status === 'wanted'; round++) {
@@ -176,8 +181,7 @@ export class Inserter {
         const isMore = await fill(upstream, block, extra, answer, source.verified === 'proven')
         if (!isMore) return new Lacking('what the execution wants is not in its answers')
       } catch (e) {
-        if (isLacking(e)) return e
-        throw e
+        return isLacking(e) ? e : silent(e)
       }
       this.parts.events.filled(1)
       answer = await this.give(source.name, block, fetched, witness, extra)
