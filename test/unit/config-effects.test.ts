@@ -612,6 +612,8 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     expect((await errorOf(httpUrl, 'eth_estimateGas', named(3)))?.code).toBe(-32005)
     expect((await errorOf(httpUrl, 'debug_traceCall', [{}, 'latest', { stateOverrides: named(3)[2] }]))?.code).toBe(-32005)
     expect((await errorOf(httpUrl, 'debug_traceCallMany', [[], {}, { stateOverrides: named(3)[2] }]))?.code).toBe(-32005)
+    const bundle = (n: number) => ({ transactions: [], stateOverrides: named(n)[2] })
+    expect((await errorOf(httpUrl, 'debug_traceCallMany', [[bundle(2), bundle(1)]]))?.code).toBe(-32005)
     const open = await serve({ 'evm.max_state_override_accounts': 'off' })
     expect(await errorOf(open.httpUrl, 'eth_call', named(3))).toBeUndefined()
   },

@@ -1,6 +1,6 @@
 // debug_traceCallMany: Traces bundles of calls, each call on the state that the ones before left;
 // returns a list for each bundle.
-import { bundles, CALL_OPTIONS, callConfig, callContext, underRules, withinLimits } from '../../codec/index.ts'
+import { allWithinLimits, bundles, CALL_OPTIONS, callConfig, callContext, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 const NOTHING = { stateOverrides: undefined, blockOverrides: undefined, config: undefined }
@@ -14,7 +14,8 @@ export const traceCallMany = method({
   handle: ({ core, trace, overrides, warn }, bundles, context, given) => {
     const { stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
     const { block, transactionIndex } = { block: undefined, transactionIndex: undefined, ...context }
-    const asked = { bundles, block, transactionIndex, stateOverrides: withinLimits(stateOverrides, overrides), blockOverrides }
+    allWithinLimits([stateOverrides, ...bundles.map((bundle) => bundle.stateOverrides)], overrides)
+    const asked = { bundles, block, transactionIndex, stateOverrides, blockOverrides }
     return core.stream('traceCallMany', { ...asked, config: underRules(config, trace, { warn, more: CALL_OPTIONS }) })
   },
 })
