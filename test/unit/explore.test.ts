@@ -154,6 +154,13 @@ describe('names', () => {
     expect(given.event([topic, `0x${addressWord(A)}`], `0x${word(3)}`)).toBe('CallFailed(target: 0xaaaa..aaaa, error: 3)')
     const selector = AbiFunction.getSelector(AbiFunction.from('function report(uint256)'))
     expect(given.call(`${selector}${word(9)}`)).toBe('report(of: 9)')
+    // Within a tuple too; and a type may be called so.
+    const tuple = new Names({ signatures: ['function g((uint256 of, uint256 n) in)', 'function h(uint256, function)'] })
+    const [g = '', h = ''] = ['function g((uint256,uint256))', 'function h(uint256, function)'].map((text) =>
+      AbiFunction.getSelector(AbiFunction.from(text as never)),
+    )
+    expect(tuple.call(`${g}${word(1)}${word(2)}`)).toBe('g(in: (of: 1, n: 2))')
+    expect(tuple.functionsOf(h)).toEqual(['h(uint256,function)'])
   })
 
   it('decode calls, errors and events, with labels', () => {

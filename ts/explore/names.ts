@@ -124,22 +124,30 @@ type KnownEvent = Known<[topics: readonly string[], data: string]>
 
 /**
  * Names of parameters that `ox` refuses, though compilers take some of them (`bytes error`). They
- * are marked with `$` before `ox` reads them.
+ * are marked with `$` before `ox` reads them; the same word may be a type (`function`).
  */
 const REFUSED_NAMES =
   'after|alias|anonymous|apply|auto|byte|case|catch|constant|copyof|default|defined|error|event|external|false|final|function|immutable|' +
   'implements|in|inline|internal|let|mapping|match|mutable|null|of|override|partial|private|promise|public|pure|reference|relocatable|' +
   'return|returns|sizeof|static|struct|super|supports|switch|this|true|try|typedef|typeof|var|view|virtual'
-const REFUSED_NAME = new RegExp(`(\\s(?:${REFUSED_NAMES}))(?=\\s*[,)])`, 'g')
+const REFUSED_NAME = new RegExp(`([^,(\\s]\\s+(?:${REFUSED_NAMES}))(?=\\s*[,)])`, 'g')
 const MARKED_NAME = new RegExp(`^(${REFUSED_NAMES})\\$$`)
+
+/** Parameters with the names that they were given, those in tuples too. */
+function unmarked<T extends Parameter>(parameters: readonly T[]): T[] {
+  return parameters.map((parameter) => {
+    const { name, components } = parameter as Parameter & { readonly components?: readonly Parameter[] }
+    return {
+      ...parameter,
+      ...(name === undefined ? {} : { name: name.replace(MARKED_NAME, '$1') }),
+      ...(components === undefined ? {} : { components: unmarked(components) }),
+    }
+  })
+}
 
 /** Values with their parameters. */
 const named = (inputs: readonly Parameter[], values: readonly unknown[]): Argument[] =>
-  inputs.map(({ name, type }, i) => ({
-    name: name ? printable(name.replace(MARKED_NAME, '$1')) : undefined,
-    type: printable(type),
-    value: values[i],
-  }))
+  inputs.map(({ name, type }, i) => ({ name: name ? printable(name) : undefined, type: printable(type), value: values[i] }))
 
 /** The arguments of an event in the order of its parameters. */
 function argumentsOfEvent(item: AbiEvent.AbiEvent, topics: readonly string[], data: string): unknown[] {
@@ -205,15 +213,17 @@ export class Names {
     }
     try {
       if (signature.startsWith('event ')) {
-        const item = AbiEvent.from(signature as never) as AbiEvent.AbiEvent
+        const read = AbiEvent.from(signature as never) as AbiEvent.AbiEvent
+        const item: AbiEvent.AbiEvent = { ...read, inputs: unmarked(read.inputs) }
         const decode = (topics: readonly string[], data: string): Argument[] => named(item.inputs, argumentsOfEvent(item, topics, data))
         into(this.events, AbiEvent.getSelector(item), { name: printable(item.name), decode })
         return
       }
       const isError = signature.startsWith('error ')
-      const item = (isError ? AbiError.from(signature as never) : AbiFunction.from(signature as never)) as AbiFunction.AbiFunction
+      const read = (isError ? AbiError.from(signature as never) : AbiFunction.from(signature as never)) as AbiFunction.AbiFunction
+      const item: AbiFunction.AbiFunction = { ...read, inputs: unmarked(read.inputs), outputs: unmarked(read.outputs ?? []) }
       const decode = (data: string): Argument[] => named(item.inputs, item.inputs.length === 0 ? [] : argumentsOf(item.inputs, data))
-      const { outputs = [] } = item
+      const { outputs } = item
       const result = (data: string): Argument[] => named(outputs, AbiParameters.decode(outputs, data as never) as readonly unknown[])
       const selector = under ?? (isError ? AbiError.getSelector(item as never) : AbiFunction.getSelector(item))
       const shown = `${printable(item.name)}(${item.inputs.map(({ type }) => printable(type)).join(',')})`
