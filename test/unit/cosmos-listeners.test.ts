@@ -233,6 +233,19 @@ describe('REST', () => {
     await expect.poll(async () => (await simulate(half)).status).toBe(200)
   })
 
+  it('takes no more of one client than its share', async () => {
+    const flags = { 'evm.max_concurrent_request_bytes': '4 MiB', 'evm.max_request_body_bytes': '1 MiB', 'evm.max_share_per_client': '0.25' }
+    const { get, listeners } = await open(() => ok('{}'), { flags })
+    const simulate = (text: string) => get('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${text}"}` })
+    const half = 'A'.repeat(700 * 1024)
+    const first = net.connect(Number(new URL(listeners.restUrl as string).port), '127.0.0.1')
+    first.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${half.length}\r\n\r\n{`)
+    await expect.poll(async () => (await simulate(half)).status).toBe(429)
+    expect((await simulate('AQI=')).status).toBe(200)
+    first.destroy()
+    await expect.poll(async () => (await simulate(half)).status).toBe(200)
+  })
+
   it('shortens pages to rest.max_page', async () => {
     const { get, core } = await open(() => ok('{}'), { flags: { 'rest.max_page': '20' } })
     const limit = async (text: string): Promise<string | undefined> => {

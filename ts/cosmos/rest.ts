@@ -195,15 +195,25 @@ export function createRest(options: RestOptions): Rest {
     onError: (c) =>
       c.json({ code: CODES.invalidArgument, message: `the body has more than ${options.maxBodyBytes} bytes`, details: [] }, 413),
   })
-  /** Bodies of all requests are within the bound of `evm.max_concurrent_request_bytes`. */
+  /**
+   * Bodies of all requests are within the bound of `evm.max_concurrent_request_bytes`, those of a
+   * client within its share.
+   */
   const room: MiddlewareHandler<AppEnv> = async (c, next) => {
-    const { httpBytes } = gate.admission
+    const { httpBytes, httpShares } = gate.admission
+    const client = gate.clientOf(c.env.incoming)
     const bytes = Math.min(declaredLength(c.env.incoming) ?? options.maxBodyBytes, options.maxBodyBytes)
-    if (!httpBytes.take(bytes)) return c.json({ code: CODES.resourceExhausted, message: 'server busy', details: [] }, 429)
+    const busy = (): Response => c.json({ code: CODES.resourceExhausted, message: 'server busy', details: [] }, 429)
+    if (!httpShares.take(client, bytes)) return busy()
     try {
-      await next()
+      if (!httpBytes.take(bytes)) return busy()
+      try {
+        await next()
+      } finally {
+        httpBytes.release(bytes)
+      }
     } finally {
-      httpBytes.release(bytes)
+      httpShares.release(client, bytes)
     }
     return undefined
   }
