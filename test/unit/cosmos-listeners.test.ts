@@ -253,6 +253,8 @@ describe('REST', () => {
       return (lastOf(core) as RestArgs).params['pagination.limit']
     }
     expect([await limit('20'), await limit('21'), await limit('99999999999999999999'), await limit('x')]).toEqual(['20', '20', '20', 'x'])
+    // The core takes a sign, and the last one of several.
+    expect([await limit('%2B21'), await limit('5&pagination.limit=21')]).toEqual(['20', '20'])
   })
 
   it('hides what fails within the node, and says that it is busy', async () => {

@@ -83,8 +83,10 @@ export class Answers {
 
   /** Parameters with no longer a page than the settings allow. */
   bounded(params: Params): Params {
-    const limit = params['pagination.limit']
-    if (typeof limit !== 'string' || !/^\d+$/.test(limit) || BigInt(limit) <= BigInt(this.pageMax)) return params
+    const given = params['pagination.limit']
+    // As the core reads it: of several the last one counts, and a number may have a sign.
+    const limit = typeof given === 'string' ? given : given?.at(-1)
+    if (limit === undefined || !/^\+?\d+$/.test(limit) || BigInt(limit) <= BigInt(this.pageMax)) return params
     return { ...params, 'pagination.limit': String(this.pageMax) }
   }
 }
