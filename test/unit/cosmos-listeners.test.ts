@@ -233,6 +233,28 @@ describe('REST', () => {
     await expect.poll(async () => (await simulate(half)).status).toBe(200)
   })
 
+  it('answers on after a refusal before the end of a body', async () => {
+    const flags = { 'evm.max_concurrent_request_bytes': '1 MiB', 'evm.max_request_body_bytes': '1 MiB', 'evm.max_share_per_client': '1' }
+    const { listeners } = await open(() => ok('{}'), { flags })
+    const port = Number(new URL(listeners.restUrl as string).port)
+    const half = `{"tx_bytes":"${'A'.repeat(700 * 1024)}"}`
+    const first = net.connect(port, '127.0.0.1')
+    cleanups.push(() => void first.destroy())
+    first.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${half.length}\r\n\r\n{`)
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    cleanups.push(() => agent.destroy())
+    const simulate = (body: string): Promise<readonly [status: number | undefined, isReused: boolean]> =>
+      new Promise((resolve, reject) => {
+        const options = { agent, method: 'POST', host: '127.0.0.1', port, path: '/cosmos/tx/v1beta1/simulate' }
+        const request = http.request(options, (response) => {
+          response.resume().once('end', () => resolve([response.statusCode, request.reusedSocket]))
+        })
+        request.once('error', reject).end(body)
+      })
+    await expect.poll(() => simulate(half)).toEqual([429, expect.any(Boolean)])
+    expect(await simulate('{"tx_bytes":"AQI="}')).toEqual([200, true])
+  })
+
   it('takes no more of one client than its share', async () => {
     const flags = { 'evm.max_concurrent_request_bytes': '4 MiB', 'evm.max_request_body_bytes': '1 MiB', 'evm.max_share_per_client': '0.25' }
     const { get, listeners } = await open(() => ok('{}'), { flags })

@@ -16,6 +16,9 @@ interface Refusal {
 /** Reads and discards the rest of a body, up to a bound, so that the client sees its answer. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete) return
+  // The web stream of a body (`Readable.toWeb`, which Hono's bodyLimit makes) pauses the request
+  // once its queue is full, and the next request of the connection would never be read.
+  request.removeAllListeners('data')
   let size = 0
   request.on('data', (chunk: Buffer) => {
     size += chunk.length
