@@ -14,7 +14,7 @@ import { fatalReason, parseLine } from '../../ts/consensus/log-line.ts'
 import { freePort, reachUrl } from '../../ts/consensus/ports.ts'
 import { type CoreStatus, consensusReason, type Known } from '../../ts/consensus/ready.ts'
 import type { EngineView } from '../../ts/consensus/rpc.ts'
-import { Supervisor } from '../../ts/consensus/supervisor.ts'
+import { type EngineOptions, Supervisor } from '../../ts/consensus/supervisor.ts'
 import type { ComponentLog } from '../../ts/log/index.ts'
 import { submissionOf } from '../../ts/node/node-config.ts'
 import { until } from '../e2e/waiting.ts'
@@ -44,7 +44,7 @@ interface Supervised {
   readonly engine: FakeCometbft
 }
 
-function supervise(runs: readonly FakeRun[], options: { restartMs?: number[]; steadyMs?: number; stopMs?: number } = {}): Supervised {
+function supervise(runs: readonly FakeRun[], options: Partial<EngineOptions> = {}): Supervised {
   const engine = fake(runs)
   const log = new KeptLog()
   const supervisor = new Supervisor({
@@ -95,6 +95,15 @@ describe('the supervisor', () => {
     await until('the fourth run', () => engine.starts().length === 4)
     const waits = log.lines.flatMap((line) => /"how":"([^"]*)","inMs":(\d+)/.exec(line)?.slice(1).join(' ') ?? [])
     expect(waits).toEqual(['SIGKILL ended it 1', 'it ended with status 1 2', 'it ended with status 1 3'])
+  })
+
+  it('goes on where its process cannot be written down', async () => {
+    const full = (): void => {
+      throw new Error('ENOSPC: no space left on device')
+    }
+    const { supervisor, log, engine } = supervise([{ ends: 1 }, { ends: 'stay' }], { started: full, ended: full })
+    await until('the second run', () => engine.starts().length === 2 && supervisor.state === 'running')
+    expect(log.lines.filter((line) => line.startsWith('warn') && line.includes('ENOSPC'))).toHaveLength(3)
   })
 
   it('begins with the first wait again after a steady run', async () => {

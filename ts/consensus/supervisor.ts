@@ -120,10 +120,11 @@ export class Supervisor {
       const how = signal === null ? `it ended with status ${code}` : `${signal} ended it`
       this.gone(failure ?? how, performance.now() - began)
     })
-    if (child.pid === undefined) return
-    this.options.started?.(child.pid)
+    const { pid } = child
+    if (pid === undefined) return
+    this.noted(() => this.options.started?.(pid))
     if (this.current !== 'failed') this.current = 'running'
-    log.info('CometBFT was started', { pid: child.pid, program })
+    log.info('CometBFT was started', { pid, program })
   }
 
   /** A line of CometBFT goes to the log, and may forbid another start. */
@@ -144,10 +145,22 @@ export class Supervisor {
     } else log.debug(message, fields)
   }
 
+  /**
+   * Runs a callback. Where it fails, as on a full disk, the log has that: an exception out of an
+   * event or a timer would end the node.
+   */
+  private noted(callback: () => void): void {
+    try {
+      callback()
+    } catch (e) {
+      this.options.log.warn("the file of CometBFT's process cannot be changed", { why: e instanceof Error ? e.message : String(e) })
+    }
+  }
+
   private gone(how: string, livedMs: number): void {
     const { log, restartMs = RESTART_MS, steadyMs = STEADY_MS } = this.options
     this.child = undefined
-    this.options.ended?.()
+    this.noted(() => this.options.ended?.())
     if (this.stopping !== undefined) {
       this.current = 'stopped'
       return
