@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The program `hearth`.
 import { isatty } from 'node:tty'
+import { askIn } from './ask.ts'
 import { brief } from './brief.ts'
 import { loadProgram } from './load.ts'
 
@@ -20,17 +21,6 @@ process.stdout.on('error', (e: NodeJS.ErrnoException) => {
 // A log without a reader (`hearth start 2>&1 | tee log`, where Ctrl-C ends tee first) is dropped.
 process.stderr.on('error', () => undefined)
 
-/** Prompts at the terminal; only y and yes count as a yes. */
-async function ask(question: string): Promise<boolean> {
-  const { createInterface } = await import('node:readline/promises')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim())
-  } finally {
-    terminal.close()
-  }
-}
-
 /**
  * Time for what is still open once a node is closed, in milliseconds: an exporter of OpenTelemetry
  * may still try its last push again.
@@ -49,7 +39,7 @@ async function run(argv: readonly string[]): Promise<void> {
     err: (text) => process.stderr.write(text),
     columns: process.stdout.isTTY === true ? process.stdout.columns || COLUMNS : undefined,
     interactive: process.stderr.isTTY === true,
-    ask: process.stderr.isTTY === true && isatty(STDIN) ? ask : undefined,
+    ask: process.stderr.isTTY === true && isatty(STDIN) ? (question) => askIn(question, process.stdin, process.stderr) : undefined,
     serving: () => {
       isServing = true
     },
