@@ -18,7 +18,7 @@ export interface Terminal {
   readonly ask?: ((question: string) => Promise<boolean>) | undefined
   /** Called before a node is started: from now on, lost readers of its output do not end it. */
   readonly serving?: () => void
-  /** Called once a node has closed all that it owns: the process may end. */
+  /** Called once a node has closed all that it owns, or has failed: the process may end. */
   readonly closed?: () => void
 }
 

@@ -71,7 +71,13 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
       return found.code
     }
     if (found.command.serves === true) terminal.serving?.()
-    return await found.command.run(parseArgs(found.args, found.command), terminal)
+    try {
+      return await found.command.run(parseArgs(found.args, found.command), terminal)
+    } finally {
+      // Also of a node that failed: what is still open, such as stores that wait for CometBFT to bring
+      // their state, must not keep the process.
+      if (found.command.serves === true) terminal.closed?.()
+    }
   } catch (e) {
     return fail(e, terminal, found !== undefined && 'command' in found && found.command.serves === true)
   }

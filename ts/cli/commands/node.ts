@@ -382,7 +382,6 @@ export async function serve(
     ...(cometbft && consensus ? { consensus: consensus.consensusConfig(cometbft, settings) } : {}),
   }
   await serveHome({ mode, home, settings, terminal, extras, log, readiness, stopped, signals, config, cometbft, consensus, ready })
-  terminal.closed?.()
   return 0
 }
 

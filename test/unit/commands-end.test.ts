@@ -1,0 +1,34 @@
+// The ends of commands: which of them let the process end, and what their failures are printed as.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import type { Terminal } from '../../ts/cli/command.ts'
+import { main } from '../../ts/cli/run.ts'
+
+/** Runs a command line; its exit code, what it printed as an error, and whether the process may end. */
+async function run(...argv: string[]): Promise<{ code: number; error: string; mayEnd: number }> {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
+  const found = { error: '', mayEnd: 0 }
+  const terminal: Terminal = {
+    out: () => undefined,
+    write: async () => undefined,
+    err: (text) => {
+      found.error += text
+    },
+    interactive: false,
+    closed: () => {
+      found.mayEnd++
+    },
+  }
+  return { code: await main([...argv, '--home', home], terminal), ...found }
+}
+
+it('a node that cannot start does not keep the process', async () => {
+  expect(await run('follow')).toMatchObject({ code: 2, error: expect.stringContaining('--upstream is missing'), mayEnd: 1 })
+  expect(await run('start', '--evm.http_port=x')).toMatchObject({ code: 2, mayEnd: 1 })
+})
+
+it('a command without a node ends by itself', async () => {
+  expect(await run('status')).toMatchObject({ code: 1, mayEnd: 0 })
+})
