@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import type { Terminal } from '../../ts/cli/command.ts'
+import { eachStep } from '../../ts/cli/each-step.ts'
 import { main } from '../../ts/cli/run.ts'
 
 /** Runs a command line; its exit code, what it printed as an error, and whether the process may end. */
@@ -31,4 +32,22 @@ it('a node that cannot start does not keep the process', async () => {
 
 it('a command without a node ends by itself', async () => {
   expect(await run('status')).toMatchObject({ code: 1, mayEnd: 0 })
+})
+
+it('each step of an end is taken, and no failure is lost', async () => {
+  const [taken, reported] = [[] as string[], [] as unknown[]]
+  const step =
+    (name: string, fails = false) =>
+    async (): Promise<void> => {
+      taken.push(name)
+      if (fails) throw new Error(name)
+    }
+  const failing = (): void => {
+    throw new Error('EROFS')
+  }
+  await expect(eachStep([failing, step('cometbft', true), step('stores')], (e) => reported.push(e))).rejects.toThrow('EROFS')
+  expect(taken).toEqual(['cometbft', 'stores'])
+  expect(reported).toEqual([new Error('cometbft')])
+  await eachStep([step('log')], (e) => reported.push(e))
+  expect([taken.length, reported.length]).toEqual([3, 1])
 })

@@ -29,6 +29,7 @@ import type { Parsed } from '../args.ts'
 import { type Baking, bakeCommand, bakedCount, bakingOf, cacheRows } from '../baked.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
+import { eachStep } from '../each-step.ts'
 import { homeOf, makeHome } from '../home.ts'
 import { type LoopSignals, watchdogSignals } from '../loop-signals.ts'
 import type { NodeMetrics } from '../metrics.ts'
@@ -471,15 +472,19 @@ async function serveCore(served: Served, listening: Listening, core: Core): Prom
     await Promise.all([following?.stop(), extras.beforeClose?.(core)])
     log.component('node').info('every answer under way has ended; closing the stores')
   } finally {
-    removeRunning(home, process.pid)
-    await cosmos?.stop()
-    // Its application is this core: it ends first, also where the start failed.
-    await cometbft?.stop()
-    await extras.following?.()?.stop()
-    await core.close()
-    cometbft?.remove()
-    signals.closed()
-    noMoreOfCore()
+    // A disk that is full or read-only fails some of them; the stores are closed all the same.
+    const steps = [
+      () => removeRunning(home, process.pid),
+      () => cosmos?.stop(),
+      // Its application is this core: it ends first, also where the start failed.
+      () => cometbft?.stop(),
+      () => extras.following?.()?.stop(),
+      () => core.close(),
+      () => cometbft?.remove(),
+      () => signals.closed(),
+      noMoreOfCore,
+    ]
+    await eachStep(steps, log.report)
     log.component('node').info('closed')
   }
 }
