@@ -3,7 +3,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { parse } from 'smol-toml'
 import { afterEach, describe, expect, it } from 'vitest'
-import { consensusConfig, openEngine } from '../../ts/cli/consensus/engine.ts'
+import { consensusConfig, openEngine, openWithState } from '../../ts/cli/consensus/engine.ts'
 import { blocksText, transactionsText } from '../../ts/cli/submission.ts'
 import { resolveSettings, type Settings } from '../../ts/config/index.ts'
 import { configToml } from '../../ts/consensus/config-toml.ts'
@@ -15,7 +15,7 @@ import { freePort, reachUrl } from '../../ts/consensus/ports.ts'
 import { type CoreStatus, consensusReason, type Known } from '../../ts/consensus/ready.ts'
 import type { EngineView } from '../../ts/consensus/rpc.ts'
 import { type EngineOptions, Supervisor } from '../../ts/consensus/supervisor.ts'
-import type { ComponentLog } from '../../ts/log/index.ts'
+import { type ComponentLog, openLog } from '../../ts/log/index.ts'
 import { submissionOf } from '../../ts/node/node-config.ts'
 import { until } from '../e2e/waiting.ts'
 import { afterwards, cleanUp, engineLine, type FakeCometbft, type FakeRun, fake, isAlive, newFolder, newHome } from './fake-cometbft.ts'
@@ -303,6 +303,20 @@ describe('an engine', () => {
     await engine.stop()
     expect(isAlive(pid)).toBe(false)
     expect(fs.existsSync(path.join(engineHome(home), ENGINE_FILES.pid))).toBe(false)
+  })
+
+  it('is ended where the state that it brought does not open', async () => {
+    const [home, program] = [newHome(), fake([{ ends: 'stay' }])]
+    const engine = new Engine(home, engineSettings(program.program, { abciAddress: 'tcp://127.0.0.1:1' }))
+    afterwards(() => engine.stop())
+    const log = openLog({ level: 'silent', levels: [], format: 'text', write: () => undefined })
+    const open = async (): Promise<never> => {
+      await until('CometBFT runs', () => program.starts().length === 1)
+      throw new Error('no space left on device')
+    }
+    await expect(openWithState(engine, open, new Promise(() => undefined), log)).rejects.toThrow('no space left')
+    expect(engine.state).toBe('stopped')
+    expect(program.starts().map(({ pid }) => isAlive(pid))).toEqual([false])
   })
 
   it('asks a CometBFT from 0.40 on for no gossip', async () => {

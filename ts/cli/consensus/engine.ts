@@ -68,7 +68,7 @@ export const startEngine = (engine: Engine, core: Core, log: Log): Promise<void>
 /**
  * Opens a core to which CometBFT may bring the first state: CometBFT starts as soon as the core
  * listens for it. Resolves to undefined if a signal came before the core was open; the core
- * continues waiting then, so the process has to be ended.
+ * continues waiting then, so the process has to be ended. Where this rejects, CometBFT is gone.
  */
 export async function openWithState(
   engine: Engine,
@@ -87,8 +87,14 @@ export async function openWithState(
   await untilListening(engine.address, before, () => isSettled)
   if (isSettled) return await Promise.race([opening, asked])
   log.component('consensus').info('the state of this node may come from a peer: it opens once CometBFT has brought it, or has found none')
-  await engine.begin(log.component('consensus'))
-  return await Promise.race([opening, asked])
+  try {
+    await engine.begin(log.component('consensus'))
+    return await Promise.race([opening, asked])
+  } catch (e) {
+    // Without a core it would be started again and again.
+    await engine.stop()
+    throw e
+  }
 }
 
 /** What methods of JSON-RPC say of the network. */
