@@ -388,7 +388,7 @@ export async function serve(
 
 /** Opens the page of metrics, the listeners and the stores, in this order, and serves. */
 async function serveHome(served: Served): Promise<void> {
-  const { mode, settings, config, log, extras, readiness } = served
+  const { mode, settings, config, log, extras, readiness, cometbft } = served
   // The stores of a development chain are small, so they are opened before the listeners; that is
   // wasted if those fail.
   const early = mode === 'dev' ? openCore(config, log, extras) : undefined
@@ -420,6 +420,8 @@ async function serveHome(served: Served): Promise<void> {
     }
   } finally {
     await closeEarly()
+    // Of a start that failed: the folder of a socket is made before anything is opened.
+    cometbft?.remove()
   }
 }
 
