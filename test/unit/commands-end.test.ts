@@ -2,10 +2,14 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { Terminal } from '../../ts/cli/command.ts'
+import { dev } from '../../ts/cli/commands/dev.ts'
+import { StateFileError } from '../../ts/cli/dev/state-files.ts'
 import { eachStep } from '../../ts/cli/each-step.ts'
 import { main } from '../../ts/cli/run.ts'
+
+afterEach(() => vi.restoreAllMocks())
 
 /** Runs a command line; its exit code, what it printed as an error, and whether the process may end. */
 async function run(...argv: string[]): Promise<{ code: number; error: string; mayEnd: number }> {
@@ -28,6 +32,11 @@ async function run(...argv: string[]): Promise<{ code: number; error: string; ma
 it('a node that cannot start does not keep the process', async () => {
   expect(await run('follow')).toMatchObject({ code: 2, error: expect.stringContaining('--upstream is missing'), mayEnd: 1 })
   expect(await run('start', '--evm.http_port=x')).toMatchObject({ code: 2, mayEnd: 1 })
+})
+
+it('a state file that cannot be used is no defect with a stack', async () => {
+  vi.spyOn(dev, 'run').mockRejectedValue(new StateFileError('state.json: Failed to decode state dump'))
+  expect(await run('dev')).toMatchObject({ code: 1, error: 'error: state.json: Failed to decode state dump\n' })
 })
 
 it('a command without a node ends by itself', async () => {

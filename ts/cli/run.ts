@@ -24,6 +24,7 @@ import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
 import { testnet } from './commands/testnet.ts'
 import { compare, simulate, trace } from './commands/trace.ts'
+import { StateFileError } from './dev/state-files.ts'
 import { EXIT } from './exit.ts'
 import { commandHelp } from './help.ts'
 import { HomeDeniedError } from './home-lock.ts'
@@ -146,6 +147,7 @@ function fail(e: unknown, terminal: Terminal, serves: boolean): number {
     e instanceof FollowError ||
     e instanceof HomeDeniedError ||
     e instanceof ConsensusError ||
+    e instanceof StateFileError ||
     (e instanceof Error && 'code' in e && 'syscall' in e)
   ) {
     terminal.err(`error: ${e.message}\n`)
