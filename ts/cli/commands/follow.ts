@@ -58,14 +58,13 @@ export const follow: Command = {
     if (!hasChain(home)) await makeFollowerHome(home, resolved, parsed, terminal)
     const ready = async (server: Parameters<typeof urlsOf>[0]): Promise<string> =>
       `hearth is ready: JSON-RPC on ${urlsOf(server).join(' and ')}\n`
-    const start = (): Promise<number> => serve('start', parsed, terminal, ready, new FollowRun(settings).extras(home))
-    try {
-      return await start()
-    } catch (e) {
+    // Within one run: a signal that comes meanwhile holds, and the watchdog of the process too.
+    const complete = async (e: unknown): Promise<boolean> => {
       // The process that made the data directory ended before its stores had their first block.
-      if (!(e instanceof CoreError) || e.kind !== 'home_empty') throw e
+      if (!(e instanceof CoreError) || e.kind !== 'home_empty') return false
       await makeFollowerHome(home, resolved, parsed, terminal)
-      return await start()
+      return true
     }
+    return await serve('start', parsed, terminal, ready, { ...new FollowRun(settings).extras(home), complete })
   },
 }

@@ -265,6 +265,11 @@ export interface Extras {
    */
   readonly prepare?: (config: NodeConfig) => Promise<Prepared>
   /**
+   * Called where the stores do not open. Whether they are to be opened again: what was missing is
+   * there now.
+   */
+  readonly complete?: (e: unknown) => Promise<boolean>
+  /**
    * Called for each answered request: its method if it could be read, its duration in milliseconds.
    */
   readonly onRequest?: ((method: string | undefined, ms: number, success: boolean) => void) | undefined
@@ -311,7 +316,11 @@ function engineHooks(home: string, settings: Settings, dispatch: Dispatch): Serv
 async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<Core> {
   const { config: made, ask, wrap }: Prepared = (await extras.prepare?.(config)) ?? { config }
   if (made.scripts && 'unavailable' in made.scripts) log.component('node').warn(made.scripts.unavailable)
-  const core = await openNode(made, ask)
+  const open = (): Promise<Core> => openNode(made, ask)
+  const core = await open().catch(async (e: unknown) => {
+    if ((await extras.complete?.(e)) !== true) throw e
+    return await open()
+  })
   try {
     return (await wrap?.(core)) ?? core
   } catch (e) {
