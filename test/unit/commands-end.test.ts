@@ -11,17 +11,17 @@ import { main } from '../../ts/cli/run.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
+const quiet: Terminal = { out: () => undefined, write: async () => undefined, err: () => undefined, interactive: false }
+
 /** Runs a command line; its exit code, what it printed as an error, and whether the process may end. */
 async function run(...argv: string[]): Promise<{ code: number; error: string; mayEnd: number }> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
   const found = { error: '', mayEnd: 0 }
   const terminal: Terminal = {
-    out: () => undefined,
-    write: async () => undefined,
+    ...quiet,
     err: (text) => {
       found.error += text
     },
-    interactive: false,
     closed: () => {
       found.mayEnd++
     },
@@ -59,4 +59,11 @@ it('each step of an end is taken, and no failure is lost', async () => {
   expect(reported).toEqual([new Error('cometbft')])
   await eachStep([step('log')], (e) => reported.push(e))
   expect([taken.length, reported.length]).toEqual([3, 1])
+})
+
+it('hearth testnet that fails leaves no folder', async () => {
+  const dir = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-')), 'net')
+  expect(await main(['testnet', '--dir', dir, '--chain-id', 'x'], quiet)).toBe(2)
+  expect(await main(['testnet', '--dir', dir, '--from-home', os.tmpdir()], quiet)).toBe(2)
+  expect(fs.existsSync(dir)).toBe(false)
 })

@@ -9,7 +9,7 @@ import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { settingsOf } from '../home.ts'
 import { genesisOf, numberFlag, stakedGenesis, TESTNET_UNBONDING_SECONDS, UNBONDING_SECONDS } from './flags.ts'
-import { chainSource } from './from-home.ts'
+import { type ChainSource, chainSource } from './from-home.ts'
 import { makeNetworkHome, type NodeKeys, newNodeKeys } from './make-home.ts'
 
 /** Where all nodes are. */
@@ -47,16 +47,18 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
   const now = Date.now()
   const isNew = !fs.existsSync(dir)
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const source = await chainSource(parsed, dir, settings, terminal)
-  if (source === 'stopped') return false
   const nodes = testnetNodes(validators, followers, first).map((node): KeyedNode => ({ ...node, keys: newNodeKeys() }))
-  const voting = nodes.filter(({ role }) => role === 'validator').map(({ name, keys }) => ({ name, key: keys.validatorKey }))
-  // A chain that has blocks already keeps its genesis.
-  const appState = source?.appState ?? stakedGenesis(genesisOf(parsed, settings, now), voting, unbonding)
-  const genesis = genesisFile(appState, voting, now, source?.head, unbonding)
   const homeOf = ({ name }: TestnetNode): string => path.join(dir, name)
+  let source: ChainSource | undefined
   let isDone = false
   try {
+    const found = await chainSource(parsed, dir, settings, terminal)
+    if (found === 'stopped') return false
+    source = found
+    const voting = nodes.filter(({ role }) => role === 'validator').map(({ name, keys }) => ({ name, key: keys.validatorKey }))
+    // A chain that has blocks already keeps its genesis.
+    const appState = source?.appState ?? stakedGenesis(genesisOf(parsed, settings, now), voting, unbonding)
+    const genesis = genesisFile(appState, voting, now, source?.head, unbonding)
     for (const node of nodes) {
       // Addresses that CometBFT knows by itself are dialled at once after a start, those of the
       // setting after up to three seconds (p2p/pex/pex_reactor.go, p2p/switch.go).
