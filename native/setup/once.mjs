@@ -17,6 +17,9 @@ function alive(pid) {
   }
 }
 
+/** Locks that this process holds. */
+const held = new Set()
+
 /**
  * The process that holds the lock; undefined where there is none, or it died and left the file
  * behind.
@@ -24,6 +27,8 @@ function alive(pid) {
 function holder(lock) {
   try {
     const pid = Number(fs.readFileSync(lock, 'utf8'))
+    // In a container numbers begin anew, so that a process gets that of one which died before.
+    if (pid === process.pid && !held.has(lock)) return undefined
     return Number.isInteger(pid) && pid > 0 && alive(pid) ? pid : undefined
   } catch {
     return undefined
@@ -61,12 +66,14 @@ export async function once(file, what, make) {
   let isAnnounced = false
   while (!fs.existsSync(file)) {
     if (take(lock)) {
+      held.add(lock)
       const release = () => fs.rmSync(lock, { force: true })
       process.once('exit', release)
       try {
         if (!fs.existsSync(file)) await make()
       } finally {
         process.removeListener('exit', release)
+        held.delete(lock)
         release()
       }
       return
