@@ -127,8 +127,9 @@ function compile(compiler, args) {
       err = (err + d).slice(-4000)
     })
     child.once('error', reject)
-    child.once('exit', (code) =>
-      code === 0 ? resolve(undefined) : reject(new SetupError(`${compiler} failed on RocksDB (${code}):\n${err}`)),
+    // Not `exit`, which comes before the last output. Where memory is short, a signal ends it.
+    child.once('close', (code, signal) =>
+      code === 0 ? resolve(undefined) : reject(new SetupError(`${compiler} failed on RocksDB (${signal ?? code}):\n${err}`)),
     )
   })
 }
