@@ -37,7 +37,8 @@ function suite(args) {
       process.stdout.write(data)
     })
     child.once('error', (error) => resolve({ code: 127, rows: [], error }))
-    child.once('exit', (code) => {
+    // Not `exit`: the table comes last, and may not be read by then.
+    child.once('close', (code) => {
       const rows = [...text.matchAll(/faults: (\w+) \| ([^|\n]+) \| (\d+) \| (\d+) \| (\d+)$/gm)]
       resolve({ code: code ?? 1, rows: rows.map((row) => row.slice(1)) })
     })
