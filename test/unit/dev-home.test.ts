@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { resolveSettings } from '../../ts/config/index.ts'
 import { temporaryHome, temporarySettings } from '../../ts/node/temporary-home.ts'
 
@@ -27,6 +27,15 @@ it('a home goes when removed, or after a kill with the next', () => {
   first.remove()
   second.remove()
   expect(fs.readdirSync(dir)).toEqual(['hearth-dev-x'])
+})
+
+it('a home that is still written to stays, without an error', () => {
+  const made = temporaryHome(dir)
+  vi.spyOn(fs, 'rmSync').mockImplementationOnce(() => {
+    throw Object.assign(new Error('ENOTEMPTY: directory not empty'), { code: 'ENOTEMPTY', syscall: 'rmdir' })
+  })
+  made.remove()
+  expect(fs.existsSync(made.home)).toBe(true)
 })
 
 it('has no syncs or snapshots unless the user sets them', () => {

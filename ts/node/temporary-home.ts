@@ -51,7 +51,13 @@ export interface TemporaryHome {
 export function temporaryHome(dir = os.tmpdir()): TemporaryHome {
   removeLeftOvers(dir)
   const home = fs.mkdtempSync(path.join(dir, `${PREFIX}${process.pid}-${beginOf(process.pid) ?? 0}-`))
-  const remove = (): void => fs.rmSync(home, { recursive: true, force: true })
+  const remove = (): void => {
+    try {
+      fs.rmSync(home, { recursive: true, force: true })
+    } catch {
+      // The stores of a process that ends at once still write there: it goes with the next such home.
+    }
+  }
   // Also if the process ends at once: after a second signal, or on an uncaught failure.
   process.once('exit', remove)
   return {
