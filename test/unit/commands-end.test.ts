@@ -1,4 +1,5 @@
-// The ends of commands: which of them let the process end, and what their failures are printed as.
+// The ends of commands: which of them let the process end, what their failures are printed as, and
+// what they leave.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -66,4 +67,17 @@ it('hearth testnet that fails leaves no folder', async () => {
   expect(await main(['testnet', '--dir', dir, '--chain-id', 'x'], quiet)).toBe(2)
   expect(await main(['testnet', '--dir', dir, '--from-home', os.tmpdir()], quiet)).toBe(2)
   expect(fs.existsSync(dir)).toBe(false)
+})
+
+it.runIf(process.getuid?.() === 0)('config upgrade by root leaves the owner of the file', async () => {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
+  const file = path.join(home, 'config', 'node.toml')
+  fs.mkdirSync(path.dirname(file))
+  fs.writeFileSync(file, '[evm]\nhttp_port = 7\n', { mode: 0o600 })
+  fs.chownSync(file, 1234, 2345)
+  expect(await main(['config', 'upgrade', '--home', home], quiet)).toBe(0)
+  for (const name of ['node.toml', 'node.toml.old-1']) {
+    const { uid, gid, mode } = fs.statSync(path.join(home, 'config', name))
+    expect([name, uid, gid, mode & 0o777]).toEqual([name, 1234, 2345, 0o600])
+  }
 })

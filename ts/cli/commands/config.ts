@@ -91,8 +91,11 @@ function upgrade(home: string): string {
   if (upgraded.text === text) return `${file} has the form of this version already\n`
   const old = freeName(file)
   const draft = `${file}.${process.pid}`
+  const { mode, uid, gid } = fs.statSync(file)
   fs.copyFileSync(file, old, fs.constants.COPYFILE_EXCL)
-  fs.writeFileSync(draft, upgraded.text, { mode: fs.statSync(file).mode })
+  fs.writeFileSync(draft, upgraded.text, { mode })
+  // Under sudo both would be root's, and the user of the node could not read its settings.
+  if (process.getuid?.() === 0) for (const made of [old, draft]) fs.chownSync(made, uid, gid)
   fs.renameSync(draft, file)
   return upgradeText(file, old, upgraded)
 }
