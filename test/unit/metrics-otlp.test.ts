@@ -4,12 +4,16 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { metrics as api } from '@opentelemetry/api'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { startMetrics } from '../../ts/cli/metrics.ts'
+import { resolveSettings } from '../../ts/config/index.ts'
 import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
 import { createProvider } from '../../ts/metrics/provider.ts'
 import { INSTRUMENTS } from '../../ts/rpc/instruments.ts'
 import { endpointOf } from '../../ts/rpc/meter.ts'
 import { SUCCESS } from '../../ts/rpc/outcome.ts'
-import { fakeNative } from './fake-core.ts'
+import { Readiness } from '../../ts/server/index.ts'
+import { until } from '../e2e/waiting.ts'
+import { fakeCore, fakeNative } from './fake-core.ts'
 import { parseScrape, samplesOf } from './scrape.ts'
 
 const open: Metrics[] = []
@@ -172,6 +176,30 @@ describe('the push by OTLP', () => {
     ])
     collector.closeAllConnections()
     collector.close()
+  })
+
+  it('goes out of a node that serves no page', async () => {
+    const { got, stop } = await collector(200)
+    vi.stubEnv('OTEL_METRIC_EXPORT_INTERVAL', '50')
+    const { settings } = resolveSettings({
+      flags: new Map([
+        ['metrics.enabled', 'false'],
+        ['metrics.otlp', 'true'],
+      ]),
+    })
+    const metrics = await startMetrics(
+      () => ({ ...fakeCore({}), metricsSnapshot: () => '[]' }),
+      'start',
+      settings,
+      new Readiness(),
+      (e) => reported.push(e),
+    )
+    expect(metrics.url).toBeUndefined()
+    await until('a push', () => got.length > 0)
+    await metrics.stop()
+    await stop()
+    expect(got[0]?.url).toBe('/v1/metrics')
+    expect(reported).toEqual([])
   })
 
   it('is off without its setting', async () => {

@@ -23,7 +23,7 @@ export interface NodeMetrics {
   readonly meter: RequestMeter
   /** Reads the watched instruments for each page from now on; `read` does not reject. */
   readonly watch: (read: () => Promise<Watching>) => void
-  /** The scrape page; undefined where metrics are off. */
+  /** The scrape page; undefined where there is none. */
   readonly url: string | undefined
   /** What sends slow requests as spans; undefined where that is off. */
   readonly spans: SlowSpans | undefined
@@ -39,8 +39,8 @@ const off = (spans: SlowSpans | undefined): NodeMetrics => ({
 })
 
 /**
- * Starts to record and opens the scrape listener; the page is available once `core` has the core.
- * Rejects with `ListenError` if the port is not available.
+ * Starts to record and opens the scrape listener if there is one; the page is available once `core`
+ * has the core. Rejects with `ListenError` if the port is not available.
  */
 export async function startMetrics(
   core: () => Core | undefined,
@@ -50,7 +50,7 @@ export async function startMetrics(
   report: (e: unknown) => void,
 ): Promise<NodeMetrics> {
   const spans = settings['evm.slow_request_traces'] ? slowSpans(VERSION, report) : undefined
-  if (!settings['metrics.enabled']) return off(spans)
+  if (!settings['metrics.enabled'] && !settings['metrics.otlp']) return off(spans)
   const opened = (): Core => {
     const open = core()
     if (open === undefined) throw new NotOpen('node is starting')
@@ -79,16 +79,17 @@ export async function startMetrics(
     opened()
     return await metrics.scrape(accept)
   }
-  const server = await startMetricsServer(place, scrape, report, readiness)
+  // Without a page there may be a push.
+  const server = settings['metrics.enabled'] ? await startMetricsServer(place, scrape, report, readiness) : undefined
   const loading = setTimeout(() => void metrics.open().catch(report), SDK_DELAY_MS).unref()
   return {
     meter: metrics,
     watch: metrics.watch,
-    url: server.url,
+    url: server?.url,
     spans,
     async stop() {
       clearTimeout(loading)
-      await server.stop()
+      await server?.stop()
       await Promise.all([metrics.shutdown(), spans?.shutdown()])
     },
   }
