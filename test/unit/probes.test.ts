@@ -2,6 +2,7 @@
 // in progress.
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { readyChecks } from '../../ts/cli/commands/node.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -33,6 +34,17 @@ const probe = async (url: string | undefined, path: string): Promise<[number, un
 
 const request = (id: number | undefined, method = 'eth_blockNumber') => ({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), method })
 const STARTING = { code: -32000, message: 'node is starting' }
+
+it('a development chain is ready without a consensus client', async () => {
+  const { settings } = settingsOf({ 'engine.enabled': 'true', 'state-commit.flatkv.min_free_bytes': '0' })
+  const core = fakeCore({ engineForkchoiceAge: 'null' })
+  const reasons = async (mode: 'dev' | 'start') => {
+    const found = await Promise.all(readyChecks(core, mode, '/', settings, undefined).map((check) => check()))
+    return found.filter((reason) => reason !== undefined)
+  }
+  expect(await reasons('dev')).toEqual([])
+  expect(await reasons('start')).toEqual(['no consensus client has chosen a head yet'])
+})
 
 describe('a node that opens', () => {
   it('answers "node is starting" first, then each request', async () => {

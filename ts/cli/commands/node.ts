@@ -74,13 +74,14 @@ async function forkchoiceAge(core: Core): Promise<number | undefined> {
 }
 
 /** What speaks against sending requests to an open node. */
-function readyChecks(core: Core, home: string, settings: Settings, engine: Engine | undefined): Check[] {
+export function readyChecks(core: Core, mode: Mode, home: string, settings: Settings, engine: Engine | undefined): Check[] {
   const maxAge = settings['evm.ready_max_head_age']
   const checks = [diskHasRoom(home, settings['state-commit.flatkv.min_free_bytes'])]
   if (maxAge !== 0) checks.push(headIsYoung(() => headTime(core), maxAge))
   const silence = settings['engine.ready_max_silence']
   if (engine !== undefined) checks.push(() => engine.reason())
-  if (settings['engine.enabled'] && silence !== 0) checks.push(isDriven(() => forkchoiceAge(core), silence))
+  // A development chain has no consensus client, whatever a node.toml says that `start` reads too.
+  if (mode === 'start' && settings['engine.enabled'] && silence !== 0) checks.push(isDriven(() => forkchoiceAge(core), silence))
   return checks
 }
 
@@ -502,7 +503,7 @@ async function serveCore(served: Served, listening: Listening, core: Core): Prom
 
 /** Gives requests to the core from now on. */
 function becomeReady(
-  { home, settings, log, signals, extras, readiness, cometbft, consensus }: Served,
+  { mode, home, settings, log, signals, extras, readiness, cometbft, consensus }: Served,
   listening: Listening,
   core: Core,
   following: Following | undefined,
@@ -524,7 +525,7 @@ function becomeReady(
   forAll.become(all)
   forDebug.become(debug)
   forEngine.become(engine)
-  const checks = readyChecks(core, home, settings, cometbft)
+  const checks = readyChecks(core, mode, home, settings, cometbft)
   readiness.opened(following === undefined ? checks : [...checks, following.check])
 }
 
