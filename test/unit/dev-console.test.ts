@@ -172,6 +172,12 @@ describe('a failure', () => {
 })
 
 describe('printing', () => {
+  it('a request is one line, whatever name a client sent', () => {
+    const out: string[] = []
+    textPrinter((text) => out.push(text)).request('eth_a\nblock 7\u001b[2J', 1, false)
+    expect(out).toEqual(['eth_a block 7\\x1b[2J  1.0 ms  failed\n'])
+  })
+
   const top: Frame = {
     type: 'CALL',
     from: '0x01',

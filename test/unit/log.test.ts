@@ -32,6 +32,14 @@ describe('a line', () => {
     expect(lines[0]).toMatch(new RegExp(`^${TIME} WARN rpc slow request method="a\\\\nb" ms=12 ok=true\n$`))
   })
 
+  it('moves no cursor of a terminal', () => {
+    const [root, lines] = log('text')
+    root.report(new Error('the upstream said: no\n\u001b[2Jdone'))
+    root.component('rpc').warn('slow request', { method: '\u001b]0;title\u0007', client: 'a \u009b2J \u202e' })
+    expect(lines[0]).toContain('the upstream said: no\\u000a\\u001b[2Jdone name=Error\n')
+    expect(lines[1]).toContain('method=\\u001b]0;title\\u0007 client="a \\u009b2J \\u202e"\n')
+  })
+
   it('of a failure has its stack', () => {
     const [json, lines] = log('json')
     json.report(new TypeError('broken'))

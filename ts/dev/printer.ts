@@ -1,4 +1,5 @@
 // How the console prints: lines for a reader, or lines of JSON for a program.
+import { printable } from './abi.ts'
 import type { EmptyBlocks, Shown } from './console.ts'
 import type { Failure } from './frames.ts'
 
@@ -45,7 +46,8 @@ export function textPrinter(out: (text: string) => void): Printer {
     },
     empty: ({ first, last, hash }) => out(`${first === last ? `block ${last}` : `blocks ${first} to ${last}`}  ${hash}  empty\n`),
     call: (method, lines) => out(`${method}\n${logged(lines)}`),
-    request: (method, ms, success) => out(`${method}  ${ms.toFixed(1)} ms${success ? '' : '  failed'}\n`),
+    // A client may send any name.
+    request: (method, ms, success) => out(`${printable(method.replaceAll(/\s/g, ' '))}  ${ms.toFixed(1)} ms${success ? '' : '  failed'}\n`),
     missed: (events) => out(`${grouped(events)} events went by too fast to be shown\n`),
     ended: (e) => out(`nothing more is shown of the chain: ${words(e)}\n`),
   }

@@ -59,7 +59,15 @@ export interface LogOptions {
 /** Members of a line of JSON that text has in its own place. */
 const PLACED = new Set(['level', 'time', 'component', 'msg'])
 
-const shown = (value: unknown): string => (typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
+/**
+ * Characters that end a line, move the cursor of a terminal or turn the direction of its text:
+ * clients and other nodes may send any.
+ */
+const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
+
+const safe = (text: string): string => text.replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+const shown = (value: unknown): string => safe(typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
 
 /**
  * Formats a JSON line as text: `time LEVEL component message name=value …`, followed by the
@@ -69,7 +77,8 @@ export function asText(line: string): string {
   const event = JSON.parse(line) as Record<string, unknown>
   const fields = Object.entries(event).filter(([name]) => !PLACED.has(name) && name !== 'stack')
   const stack = typeof event.stack === 'string' ? `\n${event.stack}` : ''
-  const words = [event.time, String(event.level).toUpperCase(), event.component, event.msg, ...fields.map(([k, v]) => `${k}=${shown(v)}`)]
+  const msg = safe(String(event.msg))
+  const words = [event.time, String(event.level).toUpperCase(), event.component, msg, ...fields.map(([k, v]) => `${k}=${shown(v)}`)]
   return `${words.join(' ')}${stack}\n`
 }
 
