@@ -50,6 +50,15 @@ describe('hex', () => {
     expect(codec.storageKey('0x1')).toBe(`0x${'1'.padStart(64, '0')}`)
     expect(codec.storageKey('')).toBe(`0x${'0'.repeat(64)}`)
   })
+
+  it('empty bytes and numbers, but no empty height', () => {
+    expect(codec.data('')).toBe('0x')
+    expect(codec.uint64('')).toBe('0x0')
+    expect(codec.transaction({ value: '', gas: '', data: '' })).toEqual({ value: '0x0', gas: '0x0', data: '0x' })
+    expect(refusal(() => codec.transaction({ to: '' }))).toBe('to: empty hex string')
+    expect(refusal(() => codec.blockNumber(''))).toBe('empty hex string')
+    expect(refusal(() => codec.blockRef(''))).toBe('empty hex string')
+  })
 })
 
 describe('blocks', () => {

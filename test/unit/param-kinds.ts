@@ -69,9 +69,9 @@ const HASH = `0x${'22'.repeat(32)}`
 const DEEP = JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`) as unknown
 
 const NO_STRING = [true, 0, -1, 1.5, 1e300, [], {}, DEEP]
-const NO_HEX = ['', '0', 'zz', '0xzz', '0x 1', '0x١', '-0x1', '0x-1', ' 0x1', '\u0000']
+const NO_HEX = ['0', 'zz', '0xzz', '0x 1', '0x١', '-0x1', '0x-1', ' 0x1', '\u0000']
 const NO_BYTES = [...NO_STRING, ...NO_HEX, '0x1', '0x123', '0x+1']
-const NO_WIDTH = [...NO_BYTES, '0x', '0x11', `0x${'11'.repeat(33)}`, `0x${'11'.repeat(1000)}`]
+const NO_WIDTH = [...NO_BYTES, '', '0x', '0x11', `0x${'11'.repeat(33)}`, `0x${'11'.repeat(1000)}`]
 const NO_QUANTITY = [...NO_STRING, ...NO_HEX, '0x', '0x00', '0x01', '0x+1', '1', `0x1${'0'.repeat(64)}`]
 /** Neither hex nor decimal, in a string or as a whole number. */
 const NO_NUMBER = [true, -1, 1.5, 1e300, '', 'x', '-1', '0x', '0xzz', '1.5', ' 1', [], {}, DEEP]
@@ -115,7 +115,7 @@ const BAD_FILTERS = [
 ]
 
 /** Heights of more than 63 bits mean nothing, and neither do more than 64. */
-const BAD_HEIGHTS = [...NO_QUANTITY, 'latestt', 'LATEST', `0x8${'0'.repeat(15)}`, `0x1${'0'.repeat(16)}`]
+const BAD_HEIGHTS = [...NO_QUANTITY, '', 'latestt', 'LATEST', `0x8${'0'.repeat(15)}`, `0x1${'0'.repeat(16)}`]
 
 const BAD_REFS = [
   ...BAD_HEIGHTS.filter((value) => JSON.stringify(value) !== '{}'),
@@ -210,7 +210,7 @@ const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [object, { good: { code: 'ZZ' }, bad: NO_OBJECT }],
   [heightOrHash, { good: 1, bad: BAD_REFS.filter((value) => value !== 0) }],
   [heightOrTag, { good: 1, bad: [...BAD_HEIGHTS.filter((value) => value !== 0), HASH] }],
-  [heightOrZero, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), ...NO_HEX, 'latest', '0x01', `0x1${'0'.repeat(16)}`] }],
+  [heightOrZero, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), ...NO_HEX, '', 'latest', '0x01', `0x1${'0'.repeat(16)}`] }],
   [pageNumber, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), '0x1', '1'] }],
   [pageSize, { good: 25, bad: [...NO_STRING, '0x1', '1', 1001] }],
   [witnessMode, { good: 'legacy', bad: [...NO_STRING, '', 'Legacy', 'x'.repeat(200)] }],

@@ -2,18 +2,20 @@
 import type { BlockNumber, BlockRef } from '../../core/port.ts'
 import { serverError } from '../errors.ts'
 import { BadValue, boolean, type Codec, folding, kindOf, object, part } from './codec.ts'
-import { hash, uint64 } from './hex.ts'
+import { hash, quantity } from './hex.ts'
 
 const TAGS = new Set(['latest', 'earliest', 'pending', 'safe', 'finalized'])
 
 /** A height beyond this is refused, as in go-ethereum: heights are 63 bits there. */
 const HEIGHT_MAX = (1n << 63n) - 1n
 
+const height = quantity(64)
+
 /** A tag or a height in hex. */
 export const blockNumber: Codec<BlockNumber> = (value) => {
   if (typeof value === 'string' && TAGS.has(value)) return value
   if (typeof value === 'number') throw new BadValue('hex string without 0x prefix')
-  const number = uint64(value)
+  const number = height(value)
   if (BigInt(number) > HEIGHT_MAX) throw new BadValue('block number larger than int64')
   return number
 }

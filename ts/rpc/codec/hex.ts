@@ -15,12 +15,13 @@ function hexText(value: unknown): string {
 
 const DIGITS = /^0x[0-9a-fA-F]*$/
 
-/** Hex bytes of any length. */
+/** Hex bytes of any length; an empty text is none, as in go-ethereum (common/hexutil/json.go). */
 export const data: Codec<Data> = (value) => {
   if (value instanceof LongText) {
     value.isAccepted = true
     return value
   }
+  if (value === '') return '0x'
   const text = hexText(value)
   if (text.length % 2 === 1) throw new BadValue('hex string of odd length')
   if (!DIGITS.test(text)) throw new BadValue('invalid hex string')
@@ -55,11 +56,17 @@ export const quantity =
     return text
   }
 
+/** The same, where an empty text is zero, as in go-ethereum (common/hexutil/json.go). */
+const orEmpty =
+  (codec: Codec<string>): Codec<string> =>
+  (value) =>
+    value === '' ? '0x0' : codec(value)
+
 /** At most 64 bits. */
-export const uint64 = quantity(64)
+export const uint64 = orEmpty(quantity(64))
 
 /** At most 256 bits. */
-export const uint256 = quantity(256)
+export const uint256 = orEmpty(quantity(256))
 
 /**
  * Bytes of a storage key: up to 32, the prefix optional, an odd number of digits allowed; as a

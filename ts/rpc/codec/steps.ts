@@ -4,7 +4,7 @@ import type { BlockRef, Hex, JsonObject, StepsOf } from '../../core/port.ts'
 import { blockRef } from './block.ts'
 import { blockOverrides, stateOverrides, transaction } from './call.ts'
 import { arrayOf, BadValue, boolean, type Codec, kindOf, object, part, word } from './codec.ts'
-import { address, hash, uint64, uint256 } from './hex.ts'
+import { address, hash, quantity, uint64 } from './hex.ts'
 
 /** Entries of one list; the core allows fewer where they are marks. */
 const ENTRIES_MAX = 100_000
@@ -67,8 +67,10 @@ const name = (...known: readonly string[]): Codec<string> => {
 /** A name of an instruction, or several. */
 const instructions: Codec<unknown> = (value) => (Array.isArray(value) ? arrayOf(word, 256)(value) : word(value))
 
+const number256 = quantity(256)
+
 /** A word of 32 bytes with or without its leading zeros. */
-const anyWord: Codec<string> = (value) => (typeof value === 'string' && value.length === 66 ? hash(value) : uint256(value))
+const anyWord: Codec<string> = (value) => (typeof value === 'string' && value.length === 66 ? hash(value) : number256(value))
 
 /** The options of debug_traceStepIndex. */
 export const indexOptions = timed({})

@@ -4,7 +4,7 @@ import type { BlockRef, CallBundle, Hex, JsonObject } from '../../core/port.ts'
 import { blockRef } from './block.ts'
 import { blockOverrides as blockFields, stateOverrides, transaction } from './call.ts'
 import { arrayOf, BadValue, type Codec, folding, kindOf, mapOf, object, part } from './codec.ts'
-import { hash, uint64 } from './hex.ts'
+import { hash, quantity, uint64 } from './hex.ts'
 import { traceConfig } from './trace.ts'
 
 /** Most bundles of one request, and most calls of one bundle. */
@@ -17,6 +17,8 @@ export interface CallConfig {
   readonly stateOverrides: JsonObject | undefined
   readonly blockOverrides: JsonObject | undefined
 }
+
+const number64 = quantity(64)
 
 const absent = (value: unknown): value is undefined | null => value === undefined || value === null
 
@@ -49,7 +51,7 @@ export const callConfig: Codec<CallConfig> = (value) => {
 export const transactionIndex: Codec<Hex | undefined> = (value) => {
   if (value === -1 || value === '-1') return undefined
   const digits = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))
-  if (!digits) return uint64(value)
+  if (!digits) return number64(value)
   const n = Number(value)
   if (!Number.isSafeInteger(n) || n < 0) throw new BadValue(`invalid transaction index ${JSON.stringify(value)}`)
   return `0x${n.toString(16)}`
@@ -70,7 +72,7 @@ const FIELD_NAMES: readonly (readonly [string, readonly string[]])[] = [
 /** A block number as a key: decimal or hex. */
 const blockKey: Codec<string> = (value) => {
   if (typeof value === 'string' && /^\d+$/.test(value)) return `0x${BigInt(value).toString(16)}`
-  return uint64(value)
+  return number64(value)
 }
 
 /** Block fields under any of their names; a number may stand for a quantity. */
