@@ -11,8 +11,10 @@ export interface Feed {
    * before has been sent.
    */
   readonly results: AsyncGenerator<ByteStream, void>
-  /** Ends the work in progress. */
+  /** Ends the work in progress; nothing follows. */
   readonly cancel: () => void
+  /** Nothing follows the result in progress. */
+  readonly end: () => void
 }
 
 /**

@@ -67,13 +67,15 @@ export async function traceChainFeed(
   const [from, to] = [Number((await blockId(core, start)).number), Number((await blockId(core, end)).number)]
   if (from >= to) throw new RpcError(CODE.server, `end block (#${to}) needs to come after start block (#${from})`)
   let current: ByteStream | undefined
+  let isOver = false
   async function* results(): AsyncGenerator<ByteStream, void> {
-    for (let height = from + 1; height <= to; height++) {
+    for (let height = from + 1; height <= to && !isOver; height++) {
       const block = `0x${height.toString(16)}`
       let hash: Hex | undefined
       try {
         // The chain may have been unwound meanwhile.
         hash = (await blockId(core, block)).hash
+        if (isOver) return
         const traces = core.stream('traceBlockByHash', { hash, config })
         current = traces
         const first = await traces.next()
@@ -89,5 +91,12 @@ export async function traceChainFeed(
       }
     }
   }
-  return { results: results(), cancel: () => current?.cancel() }
+  const endFeed = (): void => {
+    isOver = true
+  }
+  const cancel = (): void => {
+    endFeed()
+    current?.cancel()
+  }
+  return { results: results(), cancel, end: endFeed }
 }

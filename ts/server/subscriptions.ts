@@ -20,6 +20,8 @@ interface Running {
   ended: boolean
   readonly isFeed: boolean
   stop: () => void
+  /** Of a feed: no result follows the one in progress. */
+  readonly finish: () => void
 }
 
 /** What stands before a result. */
@@ -84,7 +86,7 @@ export class Subscriptions {
       subscribe: (namespace, feed) => {
         const feeds = [...this.running.values()].filter(({ isFeed }) => isFeed).length
         if (feeds >= FEEDS_MAX) throw tooManySubscriptions(FEEDS_MAX)
-        const [id, running] = this.register(true, feed.cancel)
+        const [id, running] = this.register(true, feed.cancel, feed.end)
         waiting.push(() => {
           if (running.ended) feed.cancel()
           else this.run(namespace, id, running, feed).catch(this.fail)
@@ -106,11 +108,11 @@ export class Subscriptions {
     for (const id of [...this.running.keys()]) this.end(id, true)
   }
 
-  private register(isFeed: boolean, stop: () => void): [string, Running] {
+  private register(isFeed: boolean, stop: () => void, finish: () => void = () => undefined): [string, Running] {
     if (this.running.size >= SUBSCRIPTIONS_MAX) throw tooManySubscriptions(SUBSCRIPTIONS_MAX)
     const id = `0x${randomBytes(ID_BYTES).toString('hex')}`
     // A request may be served while its connection closes.
-    const running: Running = { ended: this.isClosed, isFeed, stop }
+    const running: Running = { ended: this.isClosed, isFeed, stop, finish }
     if (!this.isClosed) this.running.set(id, running)
     return [id, running]
   }
@@ -153,6 +155,7 @@ export class Subscriptions {
     if (running === undefined) return false
     running.ended = true
     if (clientHasGone || !running.isFeed) running.stop()
+    else running.finish()
     return this.running.delete(id)
   }
 
