@@ -29,17 +29,28 @@ export class Rows<T> implements AsyncIterable<T> {
     const batches = this.open()
     let items: readonly T[] = []
     let at = 0
+    /** Calls that wait for a batch, one behind the other: each takes what the one before left. */
+    let waiting: Promise<unknown> | undefined
     const refill = async (): Promise<IteratorResult<T, void>> => {
       for (;;) {
+        if (at < items.length) return { done: false, value: items[at++] as T }
         const batch = await batches.next()
         if (batch.done === true) return { done: true, value: undefined }
         items = batch.value
         at = 0
-        if (items.length > 0) return { done: false, value: items[at++] as T }
       }
     }
+    const inTurn = (): Promise<IteratorResult<T, void>> => {
+      const mine = waiting === undefined ? refill() : waiting.then(refill, refill)
+      const over = (): void => {
+        if (waiting === mine) waiting = undefined
+      }
+      waiting = mine
+      mine.then(over, over)
+      return mine
+    }
     return {
-      next: () => (at < items.length ? Promise.resolve({ done: false, value: items[at++] as T }) : refill()),
+      next: () => (waiting === undefined && at < items.length ? Promise.resolve({ done: false, value: items[at++] as T }) : inTurn()),
       async return() {
         items = []
         await batches.return()
