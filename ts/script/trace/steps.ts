@@ -85,6 +85,7 @@ export class Steps implements AsyncIterable<StructLog> {
     try {
       checkSignal(this.abort)
       stream = await this.open()
+      checkSignal(this.abort)
       signal?.addEventListener('abort', cancel, { once: true })
       const cutter = new Cutter()
       for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {

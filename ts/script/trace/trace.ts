@@ -135,11 +135,17 @@ export class Tracer {
   /** What a tracer by name or by its source gives. */
   async result(target: TraceTarget | WholeBlock, tracer: string, options: TraceOptions): Promise<unknown> {
     let stream: ResultStream | undefined
+    let isEnded = false
     const work = async (): Promise<unknown> => {
       stream = await this.stream(target, tracer, options)
+      // Its work begins with the first chunk that is taken.
+      if (isEnded) return undefined
       return JSON.parse(await withTypedErrors(streamText(stream)))
     }
-    return await within(options, work, () => stream?.cancel())
+    return await within(options, work, () => {
+      isEnded = true
+      stream?.cancel()
+    })
   }
 
   /** What functions of this process give. */
