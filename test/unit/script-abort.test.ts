@@ -1,5 +1,6 @@
 // Work of scripts that is ended at once does not begin.
 import { expect, it } from 'vitest'
+import { State } from '../../ts/script/reading/state.ts'
 import { Tracer } from '../../ts/script/trace/trace.ts'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
@@ -29,4 +30,12 @@ it('steps that are aborted before their stream is there', async () => {
   gone.abort(new Error('not wanted'))
   await expect(first).rejects.toThrow('not wanted')
   expect(taken()).toBe(0)
+})
+
+it('code of an account where the signal is aborted already', async () => {
+  const core = fakeCore({})
+  const state = new State(core, 1n, { signal: AbortSignal.abort(new Error('not wanted')) })
+  await expect(state.code(`0x${'11'.repeat(20)}`)).rejects.toThrow('not wanted')
+  // A look-up of the block would fail here, which ends a process.
+  expect(core.asked).toEqual([])
 })

@@ -2,7 +2,7 @@
 
 import type { Core } from '../../core/port.ts'
 import { readBytes } from '../../core/results.ts'
-import { type AbortOptions, within } from '../abort-options.ts'
+import { type AbortOptions, checkSignal, within } from '../abort-options.ts'
 import { withTypedErrors } from '../errors.ts'
 import { Packed } from '../packed.ts'
 import {
@@ -108,6 +108,8 @@ export class State<F extends Form = 'hex'> {
   }
 
   private async codeHash(address: AnyData): Promise<string | undefined> {
+    // A look-up of the block that begins nonetheless would fail without a handler.
+    checkSignal(this.abort)
     const account = await new State(this.core, this.place, { ...this.abort, form: 'hex' }).at(this.block()).account(address)
     return account?.codeHash
   }
