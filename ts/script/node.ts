@@ -19,7 +19,7 @@ import { makeDispatch } from '../rpc/dispatch.ts'
 import type { OwnWork } from '../rpc/own-methods.ts'
 import { type Server, startServer } from '../server/index.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
-import { type AbortOptions, within } from './abort-options.ts'
+import { type AbortOptions, checkSignal, within } from './abort-options.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
 import { argumentError, closed, withTypedErrors } from './errors.ts'
 import { guarded } from './guard.ts'
@@ -285,6 +285,7 @@ export class HearthNode implements AsyncDisposable {
     this.status()
     const height = (value: number | bigint | undefined): number | undefined => (value === undefined ? undefined : Number(value))
     const base = storage(this.home, this.parts.settings)
+    checkSignal(abort)
     const job = startNodeCommand(base, 'bake', { from: height(from), to: height(to) })
     const timer = onProgress === undefined ? undefined : setInterval(() => onProgress(job.progress()), PROGRESS_EVERY_MS)
     try {
