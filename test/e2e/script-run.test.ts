@@ -358,6 +358,15 @@ it('a development chain has the accounts of its settings', async () => {
   await expect(createDevNode({ settings: { 'dev.fork_url': 'http://127.0.0.1:1' } })).rejects.toThrow('createDevNode makes no forks')
 })
 
+it('a node that closes leaves no listener, and bakes nothing', async () => {
+  const own = await createDevNode({ settings: { 'evm.trace_bake_enabled': true } })
+  const gone = AbortSignal.abort(new Error('not wanted'))
+  await expect(own.bake({}, { signal: gone })).rejects.toThrow('not wanted')
+  const refused = expect(own.listen({ port: 0 })).rejects.toMatchObject({ name: 'ClosedError' })
+  await own.close()
+  await refused
+})
+
 it('blocks are followed as they come', async () => {
   const control = new AbortController()
   const seen: bigint[] = []

@@ -320,6 +320,11 @@ export class HearthNode implements AsyncDisposable {
     const explorer = explorerSource('start', given, () => this.core)
     const artifacts = explorerArtifacts(given, () => this.core)
     const server = await startServer(given, dispatch, { report, explorer, artifacts, upgradesAlone: wsPort === undefined })
+    // A node that was closed meanwhile stops no further server.
+    if (this.closing.signal.aborted) {
+      await server.stop()
+      throw closed()
+    }
     this.servers.add(server)
     const stop = async (): Promise<void> => {
       this.servers.delete(server)
