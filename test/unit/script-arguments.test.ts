@@ -1,6 +1,7 @@
 // Invalid arguments are errors of one class, with a code; every failure of the core has a class.
 import { describe, expect, it } from 'vitest'
 import { CORE_ERROR_KINDS, CoreError } from '../../ts/core/error.ts'
+import type { Core } from '../../ts/core/port.ts'
 import { ArgumentError, HearthError, hearthError, InternalError, StoreError } from '../../ts/script/errors.ts'
 import { blockRef } from '../../ts/script/reading/chain.ts'
 import { Tracer } from '../../ts/script/trace/trace.ts'
@@ -55,6 +56,21 @@ describe('an argument that does not fit', () => {
     expect([blockRef('0x1b'), blockRef(27n), blockRef('safe')]).toEqual(['0x1b', '0x1b', 'safe'])
     expect(blockRef('0xffffffffffffffff')).toBe('0xffffffffffffffff')
   })
+})
+
+it('options of functions are passed on as they are', async () => {
+  const config = { least: 5, ratio: 0.5, from: -1 }
+  const asked: unknown[] = []
+  const core: Core = {
+    ...fakeCore({}),
+    scripted: (_, args) => {
+      asked.push((args as { config: unknown }).config)
+      throw new Error('this is enough')
+    },
+  }
+  const traced = new Tracer(core, PLAIN_RULES.trace).withHooks(HASH, { result: () => 0 }, { config })
+  await expect(traced).rejects.toThrow('this is enough')
+  expect(asked).toEqual([expect.objectContaining({ tracerConfig: config })])
 })
 
 describe('a failure of the core', () => {

@@ -12,7 +12,7 @@ import { type AbortOptions, within } from '../abort-options.ts'
 import { blockOverridesOf, type CallRequest, checked, type Overrides } from '../call.ts'
 import { argumentError, NotFoundError, withTypedErrors } from '../errors.ts'
 import { blockRef } from '../reading/chain.ts'
-import { type AnyData, type BlockPlace, dataOf, type Hex, quantityOf, WORD_BYTES, wire } from '../values.ts'
+import { type AnyData, type BlockPlace, dataOf, type Hex, quantityOf, WORD_BYTES } from '../values.ts'
 import type { StructLogConfig, TraceResult, TracerConfig, TracerName } from './results.ts'
 import { Steps } from './steps.ts'
 
@@ -157,7 +157,7 @@ export class Tracer {
     const how: HookOptions = {
       ...(signal === undefined ? {} : { signal }),
       ...(timeout === undefined ? {} : { timeoutMs: timeout }),
-      ...(config === undefined ? {} : { config: wire(config) }),
+      ...(config === undefined ? {} : { config }),
     }
     return await withTypedErrors(
       (trace as (op: Op, args: JsonObject, hooks: ScriptHooks, how: HookOptions) => Promise<unknown>)(op, args, hooks, how),
