@@ -125,6 +125,17 @@ describe('a batch', () => {
     expect(methods(server)).toEqual([['a'], ['a', 'guard']])
   })
 
+  it('has at most 100 requests with the check among them', async () => {
+    let attempts = 0
+    const server = await serving((requests, isBatch) =>
+      ++attempts === 1 ? { status: 503 } : answered(requests, isBatch, () => ({ result: 1 })),
+    )
+    const batches = new Batches(server.url, { guard: { method: 'guard', params: [], check: () => undefined } })
+    await Promise.all(Array.from({ length: 100 }, () => batches.ask('a', [], 5000)))
+    expect(Math.max(...server.messages.map((message) => message.length))).toBe(100)
+    expect(methods(server).flat()).toContain('guard')
+  })
+
   it('has the check apart where batches are refused', async () => {
     let attempts = 0
     const server = await serving((requests, isBatch) => {

@@ -9,7 +9,7 @@ import { BACKOFF_MS, BACKOFF_MS_MAX, isPassing, UpstreamError } from './error.ts
 /** Codes of a connection where nothing listens, or to a host that does not exist. */
 const UNREACHABLE_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** Most requests in one batch. */
+/** Most requests in one batch, the guard's included. */
 const BATCH_REQUESTS_MAX = 100
 
 /** Batches that are under way at the same time; more wait. */
@@ -141,7 +141,8 @@ export class Batches {
 
   private flush(): void {
     this.queue = this.queue.filter((waiting) => !waiting.done)
-    const size = this.single ? 1 : BATCH_REQUESTS_MAX
+    // An upstream may refuse a batch of one more; the guard's request may join any.
+    const size = this.single ? 1 : BATCH_REQUESTS_MAX - (this.guard === undefined ? 0 : 1)
     while (this.queue.length > 0 && this.underWay < BATCHES_AT_ONCE) {
       const batch = this.queue.splice(0, size)
       this.underWay++
