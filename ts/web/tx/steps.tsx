@@ -68,6 +68,8 @@ interface Hunt {
 function useHunt(hash: string, at: number, go: (step: number) => void): { hunt: Hunt; search: (text: string, backwards: boolean) => void } {
   const [hunt, setHunt] = useState<Hunt>({ text: '', said: undefined, found: undefined, isRunning: false })
   const running = useRef<AbortController | undefined>(undefined)
+  // A hit that comes later would change the step in the address of another page.
+  useEffect(() => () => running.current?.abort(), [])
   const search = (text: string, backwards: boolean): void => {
     const where = whereOf(text)
     if ('said' in where) {
