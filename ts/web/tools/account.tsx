@@ -8,7 +8,7 @@ import { Card, Empty, Foreign, Segments, TxLink, Wait, Who } from '../parts/smal
 import { Trouble } from '../parts/trouble.tsx'
 import { VirtualList } from '../parts/vlist.tsx'
 import { names } from '../store/names.ts'
-import { useResource } from '../store/resource.ts'
+import { type Resource, useResource } from '../store/resource.ts'
 import { rpc } from '../store/rpc.ts'
 import { Word } from '../tx/words.tsx'
 import { DevAccount } from './dev.tsx'
@@ -107,17 +107,27 @@ async function newest(
   return found
 }
 
-function Transactions({ address, height }: { readonly address: string; readonly height: number }): JSX.Element {
-  // A list that loads is finished first: blocks may come faster than two hundred of them are read.
-  const [at, setAt] = useState(height)
-  const { value: loaded, error, reload } = useResource(`newest ${address} ${at}`, (signal) => newest(address, at, signal))
+/** The block up to which a list goes: after a reorganisation its height is that of another one. */
+interface Newest {
+  readonly block: string
+  readonly height: number
+}
+
+/** A list up to the newest block. One that loads is finished first: blocks may come faster. */
+function useNewest<T>(name: string, { block, height }: Newest, load: (at: number, signal: AbortSignal) => Promise<T>): Resource<T> {
+  const [at, setAt] = useState<Newest>({ block, height })
+  const { value, error, reload } = useResource(`${name} ${at.block}`, (signal) => load(at.height, signal))
   useEffect(() => {
-    if (loaded !== undefined || error !== undefined) setAt(height)
-  }, [height, loaded, error])
+    if (value !== undefined || error !== undefined) setAt({ block, height })
+  }, [block, value, error])
   // The list at the block before stays until that at the newest one is there.
-  const last = useRef(loaded)
-  if (loaded !== undefined) last.current = loaded
-  const value = last.current
+  const last = useRef(value)
+  if (value !== undefined) last.current = value
+  return { value: last.current, error, reload }
+}
+
+function Transactions({ address, ...at }: Newest & { readonly address: string }): JSX.Element {
+  const { value, error, reload } = useNewest(`newest ${address}`, at, (height, signal) => newest(address, height, signal))
   if (error !== undefined) return <Trouble error={error} retry={reload} />
   if (value === undefined) return <Empty title={`Looking through the newest ${BLOCKS} blocks`} />
   return (
@@ -168,8 +178,8 @@ interface Log {
 /** Events that are listed, the newest ones. */
 const EVENTS_MAX = 200
 
-function Events({ address, height }: { readonly address: string; readonly height: number }): JSX.Element {
-  const { value, error, reload } = useResource(`events ${address} ${height}`, async (signal) => {
+function Events({ address, ...at }: Newest & { readonly address: string }): JSX.Element {
+  const { value, error, reload } = useNewest(`events ${address}`, at, async (height, signal) => {
     const [from, to] = [Math.max(0, height - BLOCKS + 1), height].map((n) => `0x${n.toString(16)}`)
     return await rpc<readonly Log[]>('eth_getLogs', [{ address, fromBlock: from, toBlock: to }], signal)
   })
@@ -286,9 +296,9 @@ export function AccountMore({ address: given, code, block, height }: Props): JSX
         }
       >
         {view === 'transactions' ? (
-          <Transactions key={address} address={address} height={height} />
+          <Transactions key={address} address={address} block={block} height={height} />
         ) : view === 'events' ? (
-          <Events key={address} address={address} height={height} />
+          <Events key={address} address={address} block={block} height={height} />
         ) : view === 'instructions' ? (
           <Disassembly code={code} />
         ) : (
