@@ -1,6 +1,6 @@
 // The newest blocks, and how the node does.
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { age, bytes, duration, ether, grouped, gwei, number, percent } from '../parts/format.ts'
 import { late } from '../parts/lazy.tsx'
 import { Card, Empty, Meter, TxLink, useNow, usePainted, Wait, Who } from '../parts/small.tsx'
@@ -167,6 +167,8 @@ function Health({ status }: { readonly status: Status }): JSX.Element {
 /** The newest blocks; those that are here already are not asked for again. */
 function useBlocks(): { blocks: readonly Block[] | undefined; error: unknown } {
   const [state, setState] = useState<{ blocks: readonly Block[] | undefined; error: unknown }>({ blocks: undefined, error: undefined })
+  /** Blocks by hash, also those of a look that the next block ended before it was done. */
+  const read = useRef(new Map<string, Block>())
   const newest = head.value
   const tokens = tokenGiven.value
   useEffect(() => {
@@ -174,20 +176,20 @@ function useBlocks(): { blocks: readonly Block[] | undefined; error: unknown } {
     const load = async (): Promise<void> => {
       try {
         const height = newest === undefined ? number(await rpc<string>('eth_blockNumber', [], gone.signal)) : number(newest.number)
-        const known = new Map((state.blocks ?? []).map((block) => [number(block.number), block]))
         const wanted = Array.from({ length: Math.min(BLOCKS, height + 1) }, (_, i) => height - i)
         const top = await rpc<Block | null>('eth_getBlockByNumber', [`0x${height.toString(16)}`, true], gone.signal)
         const blocks: Block[] = top === null ? [] : [top]
+        if (top !== null) read.current.set(top.hash, top)
         for (const at of wanted.slice(1)) {
-          const above = blocks.at(-1)
-          const old = known.get(at)
           // After a reorganisation blocks of the same height are others.
           const block =
-            old !== undefined && above?.parentHash === old.hash
-              ? old
-              : await rpcOr<Block | null>('eth_getBlockByNumber', [`0x${at.toString(16)}`, true], gone.signal)
-          if (block != null) blocks.push(block)
+            read.current.get(blocks.at(-1)?.parentHash ?? '') ??
+            (await rpcOr<Block | null>('eth_getBlockByNumber', [`0x${at.toString(16)}`, true], gone.signal))
+          if (block == null) continue
+          read.current.set(block.hash, block)
+          blocks.push(block)
         }
+        read.current = new Map(blocks.map((block) => [block.hash, block]))
         setState({ blocks, error: undefined })
       } catch (error) {
         if (!gone.signal.aborted) setState((before) => ({ blocks: before.blocks, error }))
