@@ -15,6 +15,7 @@ import {
   traceCallOf,
   whatIfOf,
 } from '../../ts/explore/index.ts'
+import { time } from '../../ts/web/parts/format.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const frame = (more: Partial<RawFrame> = {}): RawFrame => ({
@@ -144,4 +145,9 @@ it('code as instructions, with jump targets and cut PUSH data', () => {
     { pc: 6, name: 'opcode 0xc not defined', data: '', isTarget: false },
     { pc: 7, name: 'PUSH3', data: '0xff', isTarget: false },
   ])
+})
+
+it('times, also those that are no date', () => {
+  expect(time(1_700_000_000)).toBe('2023-11-14 22:13:20 UTC')
+  expect(time(2 ** 53)).toBe('9007199254740992 s')
 })

@@ -34,7 +34,11 @@ export function age(timestamp: number, now = Date.now()): string {
   return days > 730 ? `${Math.floor(days / 365.25)} years ago` : `${duration(ms)} ago`
 }
 
-export const time = (timestamp: number): string => new Date(timestamp * 1000).toISOString().replace('T', ' ').replace('.000Z', ' UTC')
+/** A timestamp in seconds; one that is no date, as a development chain may have, as its number. */
+export function time(timestamp: number): string {
+  const date = new Date(timestamp * 1000)
+  return Number.isNaN(date.getTime()) ? `${timestamp} s` : date.toISOString().replace('T', ' ').replace('.000Z', ' UTC')
+}
 
 /** Wei in gwei. */
 export function gwei(wei: bigint): string {
