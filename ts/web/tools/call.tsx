@@ -1,7 +1,7 @@
 // What if: a call that is not mined, or a mined transaction with changes, shown as a transaction
 // is.
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import {
   amountOf,
   BadWhatIf,
@@ -281,18 +281,28 @@ export function CallPage({ view }: { readonly view: View }): JSX.Element {
       isGone = true
     }
   }, [fragment, tx])
+  /** The run that was begun last; none once the reader has left. */
+  const lastRun = useRef(0)
+  useEffect(
+    () => () => {
+      lastRun.current = Number.NaN
+    },
+    [],
+  )
   const run = async (): Promise<void> => {
     if (form === undefined) return
+    const mine = ++lastRun.current
     setError(undefined)
     try {
       const given = whatIfOfForm(form)
       const { whatIf, height } = await pinned(given)
       const next = await fragmentOf(given)
+      if (mine !== lastRun.current) return
       ran.set(next, { name: register(next, whatIf), block: whatIf.block, height })
       if (next === fragment && query.value.get('tx') === null) setRound((round) => round + 1)
       else go(`/call#${next}`)
     } catch (e) {
-      setError(e)
+      if (mine === lastRun.current) setError(e)
     }
   }
   const shown = ran.get(fragment)
