@@ -160,7 +160,7 @@ export function SourcePane(props: PaneProps): JSX.Element | null {
       const { target } = event
       if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey || event.altKey)
         return
-      if (event.key !== 'l' && event.key !== 'L') return
+      if (document.querySelector('dialog[open]') !== null || (event.key !== 'l' && event.key !== 'L')) return
       event.preventDefault()
       seek(event.key === 'l')
     }

@@ -33,6 +33,9 @@ const ROW_HEIGHT = 22
 /** Steps that Page Up and Page Down move by. */
 const PAGE_ROWS = 25
 
+/** Keys that scroll what has the focus, as the memory of a step. */
+const SCROLL_KEYS: ReadonlySet<string> = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End'])
+
 /** The innermost frame that a step lies in. */
 export function frameAt({ frames }: StepIndex, step: number): number {
   let found = 0
@@ -177,6 +180,7 @@ export function Steps({ hash, block, trace, index, contracts }: StepsProps): JSX
       if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey || event.altKey)
         return
       if (document.querySelector('dialog[open]') !== null) return
+      if (SCROLL_KEYS.has(event.key) && target instanceof Element && target.closest('.memory') !== null) return
       const act = keys[event.key]
       if (act === undefined) return
       event.preventDefault()
