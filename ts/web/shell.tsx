@@ -65,7 +65,11 @@ function Search(): JSX.Element {
     return () => document.removeEventListener('keydown', onKey)
   }, [])
   const search = async (): Promise<void> => {
-    const to = await found(input.current?.value ?? '')
+    const from = location.href
+    const text = input.current?.value ?? ''
+    const to = await found(text)
+    // The reader has gone elsewhere meanwhile, or searches for something else.
+    if (location.href !== from || input.current?.value !== text) return
     if (typeof to !== 'string') {
       setSaid(to.said)
       return

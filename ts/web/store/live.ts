@@ -36,12 +36,20 @@ function take(header: Header): void {
   if (header.hash !== head.value?.hash) head.value = header
 }
 
+/** Polls so far, and the newest one that has its answer. */
+let polls = 0
+let answered = 0
+
 async function poll(): Promise<void> {
   const before = notified
+  const mine = ++polls
   try {
     const header = await rpc<Header>('eth_getBlockByNumber', ['latest', false])
-    // The answer may be older than what was notified meanwhile.
-    if (notified === before) take(header)
+    // The answer may be older than what was notified meanwhile, or than that of a later poll.
+    if (notified === before && mine > answered) {
+      take(header)
+      answered = mine
+    }
     live.value = subscribed ? 'live' : 'polling'
   } catch (e) {
     live.value = 'away'
