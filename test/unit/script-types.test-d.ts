@@ -20,6 +20,7 @@ import type {
   Steps,
   StructLog,
   Traced,
+  TracerConfig,
   Transaction,
 } from '../../ts/index.ts'
 import type { DebugRpcSchema, TraceActions } from '../../ts/script/viem.ts'
@@ -126,9 +127,14 @@ describe('traces', () => {
     expectTypeOf(traced).resolves.toEqualTypeOf<Map<number, string>>()
   })
 
+  it('options are those of the tracer', () => {
+    expectTypeOf<keyof TracerConfig<'erc7562Tracer'>>().toEqualTypeOf<'withLog' | 'ignoredOpcodes' | 'stackTopItemsSize'>()
+  })
+
   it('clients of viem have them too', () => {
     expectTypeOf(actions.traceTransaction(hash, 'prestateTracer', { config: { diffMode: true } })).resolves.toEqualTypeOf<StateDiff>()
     expectTypeOf(actions.traceBlock(1n, 'flatCallTracer')).resolves.toEqualTypeOf<readonly Traced<readonly FlatCall[]>[]>()
     expectTypeOf<DebugRpcSchema[0]['Method']>().toEqualTypeOf<'debug_traceTransaction'>()
+    expectTypeOf<DebugRpcSchema[number]['Method']>().extract<'debug_codeByHash'>().toEqualTypeOf<'debug_codeByHash'>()
   })
 })

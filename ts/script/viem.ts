@@ -76,6 +76,7 @@ export type DebugRpcSchema = [
   {
     Method: 'debug_traceCallMany'
     Parameters:
+      | [bundles: readonly object[]]
       | [bundles: readonly object[], context: object | RpcBlock]
       | [bundles: readonly object[], context: object | RpcBlock, config: RpcTraceConfig]
     ReturnType: readonly (readonly unknown[])[]
@@ -94,6 +95,7 @@ export type DebugRpcSchema = [
   { Method: 'debug_getRawHeader'; Parameters: [block: RpcBlock]; ReturnType: Hex },
   { Method: 'debug_getRawReceipts'; Parameters: [block: RpcBlock]; ReturnType: readonly Hex[] },
   { Method: 'debug_getRawTransaction'; Parameters: [hash: Hex]; ReturnType: Hex },
+  { Method: 'debug_codeByHash'; Parameters: [hash: Hex]; ReturnType: Hex | null },
   { Method: 'debug_getBadBlocks'; Parameters?: undefined; ReturnType: readonly object[] },
   { Method: 'debug_intermediateRoots'; Parameters: [hash: Hex]; ReturnType: readonly Hex[] },
   { Method: 'debug_executionWitness'; Parameters: [block: RpcBlock] | [block: RpcBlock, mode: WitnessMode]; ReturnType: RpcWitness },

@@ -166,6 +166,8 @@ export interface OpcodeTrace extends StructLogs {
 export interface Erc7562TracerConfig {
   readonly withLog?: boolean
   readonly ignoredOpcodes?: readonly Hex[]
+  /** Accepted as in go-ethereum; no result depends on it. */
+  readonly stackTopItemsSize?: number
 }
 
 /** A frame as `erc7562Tracer` has it: a call with what account abstraction forbids or limits. */
