@@ -34,6 +34,12 @@ const file = (text: string) => ({ path: 'node.toml', text })
 const NAMESPACE_LIST =
   'a list of eth, net, web3, debug, txpool, rpc, chain, trace, ots, erigon, testing, anvil, evm, hardhat, personal, tenderly'
 
+it('the URL of a WebSocket has no fragment', () => {
+  const given = (url: string) => resolveSettings({ flags: new Map([['follow.upstream_ws_url', url]]) }).settings['follow.upstream_ws_url']
+  expect(given('wss://a:1/b?c=d')).toBe('wss://a:1/b?c=d')
+  expect(() => given('wss://a:1/#b')).toThrow('takes none or a URL of JSON-RPC over WebSocket')
+})
+
 describe('precedence', () => {
   const key = 'evm.http_port'
   const all = { flags: new Map([[key, '1']]), environment: { HEARTH_EVM_HTTP_PORT: '2' }, file: file('[evm]\nhttp_port = 3') }

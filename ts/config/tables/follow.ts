@@ -32,7 +32,8 @@ const socketUrl: Kind<string> = ((): Kind<string> => {
   const takes = 'none or a URL of JSON-RPC over WebSocket such as ws://127.0.0.1:8546'
   const check = (value: unknown): string => {
     if (value === 'none') return value
-    if (typeof value === 'string' && /^wss?:\/\/\S+$/.test(value) && URL.canParse(value)) return value
+    // A WebSocket throws where its URL has a fragment.
+    if (typeof value === 'string' && /^wss?:\/\/[^\s#]+$/.test(value) && URL.canParse(value)) return value
     throw new Refused(`takes ${takes}, not "…": what was given is not shown, since it may hold a secret`)
   }
   return { ...nodeUrl, takes, check, parse: check }
