@@ -27,7 +27,7 @@ const held = new Set()
 function holder(lock) {
   try {
     const pid = Number(fs.readFileSync(lock, 'utf8'))
-    // In a container numbers begin anew, so that a process gets that of one which died before.
+    // In a container numbers begin again, so that a process gets that of one which died before.
     if (pid === process.pid && !held.has(lock)) return undefined
     return Number.isInteger(pid) && pid > 0 && alive(pid) ? pid : undefined
   } catch {

@@ -75,8 +75,8 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     try {
       return await found.command.run(parseArgs(found.args, found.command), terminal)
     } finally {
-      // Also of a node that failed: what is still open, such as stores that wait for CometBFT to bring
-      // their state, must not keep the process.
+      // Also of a node that failed: what is still open, such as stores that wait for CometBFT to
+      // bring their state, must not keep the process.
       if (found.command.serves === true) terminal.closed?.()
     }
   } catch (e) {

@@ -55,7 +55,7 @@ export function temporaryHome(dir = os.tmpdir()): TemporaryHome {
     try {
       fs.rmSync(home, { recursive: true, force: true })
     } catch {
-      // The stores of a process that ends at once still write there: it goes with the next such home.
+      // The stores of a process that ends at once still write there: it goes with the next home.
     }
   }
   // Also if the process ends at once: after a second signal, or on an uncaught failure.
