@@ -22,24 +22,36 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop()
 })
 
+/** The server, the messages that it began to serve, and what lets `released` be answered. */
+interface Serving {
+  readonly wsUrl: string
+  readonly served: () => number
+  readonly release: () => void
+}
+
 /**
  * A server that counts the messages that it begins to serve; those with the id 0 are never
  * answered.
  */
-async function serve(flags: Partial<Record<SettingKey, string>> = {}): Promise<{ wsUrl: string; served: () => number }> {
+async function serve(flags: Partial<Record<SettingKey, string>> = {}): Promise<Serving> {
   const { settings } = resolveSettings({
     flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags })),
   })
   let served = 0
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
   const dispatch = makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined)
   const counting: typeof dispatch = (text, client) => {
     served++
+    if (text === 'released') return released.then(() => ({ body: EMPTY, headers: {} }))
     if (typeof text === 'string' && text.startsWith('later')) return sleep(500).then(() => ({ body: EMPTY, headers: {} }))
     return text === 'held' ? new Promise(() => undefined) : dispatch(text, client)
   }
   const server = await startServer(settings, counting, { report: () => undefined })
   opened.push(server)
-  return { wsUrl: server.wsUrl ?? '', served: () => served }
+  return { wsUrl: server.wsUrl ?? '', served: () => served, release }
 }
 
 /** A connection of which the test writes the frames itself. */
@@ -156,15 +168,19 @@ describe('messages', () => {
   })
 
   it('are not served after their client has gone', async () => {
-    const { wsUrl, served } = await serve({ 'evm.ws_max_in_flight': '1' })
+    const { wsUrl, served, release } = await serve({ 'evm.ws_max_in_flight': '1' })
     const socket = new WebSocket(wsUrl)
     await new Promise((resolve) => socket.once('open', resolve))
-    socket.send('later')
+    socket.send('released')
     for (let i = 0; i < 500; i++) socket.send(REQUEST)
-    await sleep(200)
+    while (served() === 0) await sleep(5)
+    await sleep(100)
     expect(served()).toBe(1)
     socket.terminate()
-    await sleep(800)
+    // In each of them the server reads, so that it has seen the end.
+    for (let i = 0; i < 20; i++) await nextTurn()
+    release()
+    await sleep(200)
     expect(served()).toBe(1)
   })
 
