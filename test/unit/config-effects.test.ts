@@ -292,13 +292,13 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
       'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     )
     expect(got).toMatch(/^HTTP\/1.1 408 /)
-    expect([ms >= 900, ms < 3000]).toEqual([true, true])
+    expect([ms >= 900, ms < 20_000]).toEqual([true, true])
   },
   'evm.read_header_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.read_header_timeout': '1s' })
     const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: localhost\r\n')
     expect(got).toMatch(/^HTTP\/1.1 408 /)
-    expect([ms >= 900, ms < 3000]).toEqual([true, true])
+    expect([ms >= 900, ms < 20_000]).toEqual([true, true])
   },
   'evm.body_read_idle_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.body_read_idle_timeout': '300ms' })
@@ -307,7 +307,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
       'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     )
     expect(got).toMatch(/^HTTP\/1.1 408 [\s\S]*\r\n\r\nrequest timeout\n$/)
-    expect([ms >= 300, ms < 2000]).toEqual([true, true])
+    expect([ms >= 300, ms < 8000]).toEqual([true, true])
   },
   'evm.idle_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.idle_timeout': '1s' })
