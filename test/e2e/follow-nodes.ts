@@ -4,6 +4,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect } from 'vitest'
+import { bodyOf } from '../unit/json-server.ts'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
@@ -227,9 +228,8 @@ export class FaultProxy {
 
   private constructor(upstream: string) {
     this.server = http.createServer(async (request, response) => {
-      const parts: Buffer[] = []
-      for await (const part of request) parts.push(part as Buffer)
-      const body = Buffer.concat(parts).toString()
+      const body = await bodyOf(request)
+      if (body === undefined) return
       const message = JSON.parse(body) as Passing | Passing[]
       this.requests.push(...[message].flat())
       try {

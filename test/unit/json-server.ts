@@ -37,18 +37,32 @@ export function answered(requests: readonly Asked[], isBatch: boolean, answer: (
   return { body: JSON.stringify(isBatch ? all : all[0]) }
 }
 
+/**
+ * The body of a request; undefined where the client has left in the middle of it, as one that a
+ * test kills does.
+ */
+export async function bodyOf(request: http.IncomingMessage): Promise<string | undefined> {
+  const parts: Buffer[] = []
+  try {
+    for await (const part of request) parts.push(part as Buffer)
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(parts).toString()
+}
+
 /** Starts a server on a free port. */
 export async function jsonServer(serve: (requests: readonly Asked[], isBatch: boolean) => Reply | Promise<Reply>): Promise<JsonServer> {
   const messages: (readonly Asked[])[] = []
   const server = http.createServer(async (request, response) => {
-    const parts: Buffer[] = []
-    for await (const part of request) parts.push(part as Buffer)
-    const message = JSON.parse(Buffer.concat(parts).toString()) as Asked | Asked[]
+    const body = await bodyOf(request)
+    if (body === undefined) return
+    const message = JSON.parse(body) as Asked | Asked[]
     const requests = Array.isArray(message) ? message : [message]
     messages.push(requests)
-    const { status = 200, body = '', headers, destroy, hang } = await serve(requests, Array.isArray(message))
+    const { status = 200, body: text = '', headers, destroy, hang } = await serve(requests, Array.isArray(message))
     if (destroy) response.destroy()
-    else if (!hang) response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
+    else if (!hang) response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
