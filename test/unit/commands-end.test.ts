@@ -17,6 +17,7 @@ const quiet: Terminal = { out: () => undefined, write: async () => undefined, er
 /** Runs a command line; its exit code, what it printed as an error, and whether the process may end. */
 async function run(...argv: string[]): Promise<{ code: number; error: string; mayEnd: number }> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
+  fs.mkdirSync(path.join(home, 'config'))
   const found = { error: '', mayEnd: 0 }
   const terminal: Terminal = {
     ...quiet,
@@ -80,4 +81,13 @@ it.runIf(process.getuid?.() === 0)('config upgrade by root leaves the owner of t
     const { uid, gid, mode } = fs.statSync(path.join(home, 'config', name))
     expect([name, uid, gid, mode & 0o777]).toEqual([name, 1234, 2345, 0o600])
   }
+})
+
+it('config check refuses what a start under CometBFT refuses', async () => {
+  const both = ['--consensus.enabled=true', '--engine.enabled=true', '--consensus.redirect=sender']
+  const error = (await run('config', 'check', ...both)).error
+  expect(error).toContain('--engine.enabled is true, and so is consensus.enabled')
+  expect(error).toContain('--consensus.redirect is sender, which needs the URLs of validators')
+  expect(await run('start', ...both)).toMatchObject({ code: 2, error })
+  expect(await run('config', 'check', '--dev', ...both)).toMatchObject({ code: 0 })
 })

@@ -1,5 +1,5 @@
-// Problems of a home, of the files that its settings name and of the variables that they need: the
-// checks of `hearth config check` and of the start of a node.
+// Problems of a home, of the files that its settings name, of the variables and of the other
+// settings that they need: the checks of `hearth config check` and of the start of a node.
 import fs from 'node:fs'
 import path from 'node:path'
 import { type Problem, type Resolved, SettingError, type SettingKey } from '../config/index.ts'
@@ -34,13 +34,35 @@ function otlpProblems({ settings }: Resolved): Problem[] {
   return [...new Map(problems.filter((problem) => problem !== undefined).map((problem) => [problem.where, problem])).values()]
 }
 
-/** Throws `SettingError` with every file and variable that cannot be used. */
-export function checkFiles(resolved: Resolved): void {
+/** Settings of a node under CometBFT that exclude or need others. */
+function consensusProblems(resolved: Resolved): Problem[] {
+  const { settings } = resolved
+  if (!settings['consensus.enabled']) return []
+  const problems: Problem[] = []
+  if (settings['engine.enabled'])
+    problems.push({
+      where: whereOf('engine.enabled', resolved),
+      message: 'is true, and so is consensus.enabled: a chain has one source of blocks; set one to false',
+    })
+  if (settings['consensus.redirect'] === 'sender' && settings['consensus.validator_rpc'].length === 0)
+    problems.push({
+      where: whereOf('consensus.redirect', resolved),
+      message: 'is sender, which needs the URLs of validators: name them in consensus.validator_rpc',
+    })
+  return problems
+}
+
+/**
+ * Throws `SettingError` with every file and variable that cannot be used, and with settings that do
+ * not go together.
+ */
+export function checkFiles(resolved: Resolved, dev = false): void {
   const ofAuth = authFileProblems(resolved.settings).map(({ setting, problem }) => ({
     where: `${whereOf(setting, resolved)}:`,
     message: problem,
   }))
-  const problems = [...ofAuth, ...rootProblems(resolved), ...otlpProblems(resolved)]
+  const ofConsensus = dev ? [] : consensusProblems(resolved)
+  const problems = [...ofAuth, ...rootProblems(resolved), ...otlpProblems(resolved), ...ofConsensus]
   if (problems.length > 0) throw new SettingError(problems)
 }
 
@@ -50,7 +72,7 @@ export function checkFiles(resolved: Resolved): void {
  */
 export function nodeSettings(parsed: Parsed, home: string, terminal: Terminal, dev: boolean): Resolved {
   const resolved = settingsOf(parsed, home, terminal, { dev })
-  checkFiles(resolved)
+  checkFiles(resolved, dev)
   return resolved
 }
 

@@ -106,7 +106,7 @@ function viewed(word: string, parsed: Parsed, terminal: Terminal, dev: boolean):
   // `hearth dev` makes its home.
   if (word === 'check' && !dev && parsed.flags.has('home')) checkHome(home)
   const resolved = settingsOf(parsed, home, terminal, { dev })
-  if (word === 'check') checkFiles(resolved)
+  if (word === 'check') checkFiles(resolved, dev)
   return VIEWS[word]?.(resolved, dev, parsed.flags.has('json')) ?? ''
 }
 
