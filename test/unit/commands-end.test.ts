@@ -14,7 +14,7 @@ afterEach(() => vi.restoreAllMocks())
 
 const quiet: Terminal = { out: () => undefined, write: async () => undefined, err: () => undefined, interactive: false }
 
-/** Runs a command line; its exit code, what it printed as an error, and whether the process may end. */
+/** Runs a command line: its exit code, what it printed as an error, whether the process may end. */
 async function run(...argv: string[]): Promise<{ code: number; error: string; mayEnd: number }> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
   fs.mkdirSync(path.join(home, 'config'))
@@ -90,4 +90,11 @@ it('config check refuses what a start under CometBFT refuses', async () => {
   expect(error).toContain('--consensus.redirect is sender, which needs the URLs of validators')
   expect(await run('start', ...both)).toMatchObject({ code: 2, error })
   expect(await run('config', 'check', '--dev', ...both)).toMatchObject({ code: 0 })
+})
+
+it.each([['dev'], ['init'], ['status'], ['backup', '--to', '']])('%s does not take the folder of the moment', async (...argv) => {
+  const errors: string[] = []
+  const home = argv[0] === 'backup' ? os.tmpdir() : ''
+  const terminal: Terminal = { ...quiet, err: (text) => errors.push(text) }
+  expect([await main([...argv, '--home', home], terminal), errors]).toEqual([2, [expect.stringMatching(/ is (empty|missing)/)]])
 })

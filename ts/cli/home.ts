@@ -33,9 +33,16 @@ function isFile(place: string): boolean {
   }
 }
 
+/** Absolute path of the home that a flag names. */
+export function namedHome(given: string): string {
+  // As of a variable of the shell that is not set: it would be the folder of the moment.
+  if (given === '') throw new UsageError('--home is empty: give a folder')
+  return path.resolve(given)
+}
+
 /** Absolute path of the home. */
 export function homeOf(parsed: Parsed): string {
-  const home = path.resolve(parsed.flags.get('home') ?? path.join(os.homedir(), '.hearth'))
+  const home = namedHome(parsed.flags.get('home') ?? path.join(os.homedir(), '.hearth'))
   if (isFile(home)) throw new UsageError(`--home ${home} is a file: give a folder`)
   return home
 }

@@ -1,5 +1,4 @@
 // hearth dev: a development chain, of its own or going on from another one.
-import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { devAccounts } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
@@ -17,7 +16,7 @@ import { Chains } from '../dev/chains.ts'
 import { DEV_FLAGS } from '../dev/flags.ts'
 import { findOptions, forkConfig, originOf } from '../dev/fork.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
-import { addSettingsFile } from '../home.ts'
+import { addSettingsFile, namedHome } from '../home.ts'
 import { withoutUsedPorts } from '../port-in-use.ts'
 import { type Extras, type Prepared, serve } from './node.ts'
 
@@ -136,7 +135,7 @@ export const dev: Command = {
     const given = parsed.flags.get('home')
     const temporary = given === undefined ? temporaryHome() : undefined
     try {
-      const home = temporary?.home ?? path.resolve(given as string)
+      const home = temporary?.home ?? namedHome(given as string)
       const resolved = nodeSettings(parsed, home, terminal, true)
       checkFlags(parsed.flags, resolved.settings)
       const { say } = outputOf(resolved.settings, terminal)

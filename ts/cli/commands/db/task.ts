@@ -33,7 +33,7 @@ export function tableOf(parsed: Parsed): string | undefined {
 /** A flag that must be given. */
 export function required(parsed: Parsed, flag: string): string {
   const value = parsed.flags.get(flag)
-  if (value === undefined) throw new UsageError(`--${flag} is missing`)
+  if (value === undefined || value === '') throw new UsageError(`--${flag} is missing`)
   return value
 }
 
