@@ -206,9 +206,10 @@ async function typescript() {
 }
 
 async function compile() {
-  // What a removed source left behind must not be found by an import.
+  // What a removed source left behind must not be found by an import. The explorer, which may be
+  // under way beside this, keeps what it has made so far.
   for (const name of fs.existsSync(path.join(ROOT, 'dist')) ? fs.readdirSync(path.join(ROOT, 'dist')) : []) {
-    if (!name.startsWith('.') && name !== EXPLORER) fs.rmSync(path.join(ROOT, 'dist', name), { recursive: true })
+    if (!name.startsWith('.') && !name.startsWith(EXPLORER)) fs.rmSync(path.join(ROOT, 'dist', name), { recursive: true })
   }
   await run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/tsconfig.json'], 'TypeScript did not compile')
   fs.chmodSync(path.join(ROOT, 'dist/cli/main.js'), 0o755)
