@@ -43,7 +43,7 @@ describe('a listener that stops', () => {
 })
 
 describe('a response that waits for the one before it', () => {
-  it('closes with its connection, and does not hold a listener that stops', async () => {
+  it('closes with its connection, and does not delay a stop', async () => {
     const closed: string[] = []
     const options = { keepAliveTimeout: 60_000 }
     const server = createServer(options, ({ url = '' }, response) => {

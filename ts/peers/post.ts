@@ -127,7 +127,7 @@ async function begin(address: string, body: string, headers: PostOptions['header
   const sent = { ...headersFor(target, headers), 'content-length': bytes.length }
   const outgoing = request({ agent, method: 'POST', host, port, path, headers: sent })
   // Listened to at once: where a connection fails without waiting (no route, no file descriptor
-  // left), the error comes before whoever awaits this, and nobody else would take it.
+  // left), the error comes before the caller can listen, and would end the process.
   const coming = responseTo(outgoing)
   coming.catch(() => undefined)
   outgoing.end(bytes)
