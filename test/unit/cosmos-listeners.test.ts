@@ -123,6 +123,14 @@ async function open(
 const ok = (body: string, height = '7'): string => `{"code":0,"height":"${height}","body":${body}}`
 const failure = (code: number, message: string): string => JSON.stringify({ code, message, height: '7' })
 
+/** Sends the head of a simulation, and one byte of its body of `length` bytes. */
+function beginBody(port: number, length: number): net.Socket {
+  const socket = net.connect(port, '127.0.0.1')
+  cleanups.push(() => void socket.destroy())
+  socket.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n{`)
+  return socket
+}
+
 describe('REST', () => {
   it('passes path parameters on, and the bytes of the core back', async () => {
     const body = '{"validators":[],"pagination":{"next_key":null,"total":"0"}, "odd":   1.0}'
@@ -225,8 +233,7 @@ describe('REST', () => {
     const simulate = (text: string) => get('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${text}"}` })
     const half = 'A'.repeat(700 * 1024)
     expect((await simulate(half)).status).toBe(200)
-    const first = net.connect(Number(new URL(listeners.restUrl as string).port), '127.0.0.1')
-    first.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${half.length}\r\n\r\n{`)
+    const first = beginBody(Number(new URL(listeners.restUrl as string).port), half.length)
     await expect.poll(async () => (await simulate(half)).status).toBe(429)
     expect((await simulate('AQI=')).status).toBe(200)
     first.destroy()
@@ -238,9 +245,7 @@ describe('REST', () => {
     const { listeners } = await open(() => ok('{}'), { flags })
     const port = Number(new URL(listeners.restUrl as string).port)
     const half = `{"tx_bytes":"${'A'.repeat(700 * 1024)}"}`
-    const first = net.connect(port, '127.0.0.1')
-    cleanups.push(() => void first.destroy())
-    first.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${half.length}\r\n\r\n{`)
+    beginBody(port, half.length)
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     cleanups.push(() => agent.destroy())
     const simulate = (body: string): Promise<readonly [status: number | undefined, isReused: boolean]> =>
@@ -260,8 +265,7 @@ describe('REST', () => {
     const { get, listeners } = await open(() => ok('{}'), { flags })
     const simulate = (text: string) => get('/cosmos/tx/v1beta1/simulate', { method: 'POST', body: `{"tx_bytes":"${text}"}` })
     const half = 'A'.repeat(700 * 1024)
-    const first = net.connect(Number(new URL(listeners.restUrl as string).port), '127.0.0.1')
-    first.write(`POST /cosmos/tx/v1beta1/simulate HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${half.length}\r\n\r\n{`)
+    const first = beginBody(Number(new URL(listeners.restUrl as string).port), half.length)
     await expect.poll(async () => (await simulate(half)).status).toBe(429)
     expect((await simulate('AQI=')).status).toBe(200)
     first.destroy()

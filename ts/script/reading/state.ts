@@ -108,7 +108,7 @@ export class State<F extends Form = 'hex'> {
   }
 
   private async codeHash(address: AnyData): Promise<string | undefined> {
-    // A look-up of the block that begins nonetheless would fail without a handler.
+    // A look-up of the block that has begun would fail without a handler.
     checkSignal(this.abort)
     const account = await new State(this.core, this.place, { ...this.abort, form: 'hex' }).at(this.block()).account(address)
     return account?.codeHash
