@@ -195,10 +195,7 @@ impl Chain {
             base_fee_per_gas: fees::next_base_fee(spec, parent),
             ..Header::default()
         };
-        // A genesis with a difficulty, as Hoodi's, may come right before proof of stake
-        // (go-ethereum, params/config.go: IsPostMerge).
-        let merged_at_genesis = spec.terminal_total_difficulty() == Some(U256::ZERO);
-        if !merged_at_genesis && !spec.is_post_merge(parent) {
+        if !spec.is_post_merge(parent) && !self.is_terminal(parent, &parent_hash) {
             header.difficulty = next_difficulty(spec, timestamp, parent);
         }
         let fork = spec.fork_of(&header);
@@ -211,6 +208,16 @@ impl Chain {
             header.parent_beacon_block_root = Some(attributes.parent_beacon_block_root);
         }
         header
+    }
+
+    /// Whether proof of stake follows a block of proof of work, as
+    /// [`validate_merge`](hearth_evm::validate_merge) wants it: also a genesis with a difficulty,
+    /// as Hoodi's.
+    fn is_terminal(&self, block: &Header, hash: &B256) -> bool {
+        let Some(terminal) = self.spec.terminal_total_difficulty() else { return false };
+        // A block that is not in the ledger has at least its own difficulty.
+        let stored = self.ledger.block(hash).ok().flatten();
+        stored.map_or(block.difficulty, |stored| stored.total_difficulty) >= terminal
     }
 
     /// A block without transactions and withdrawals on the state of its parent.
