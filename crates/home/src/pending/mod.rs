@@ -2,7 +2,7 @@
 
 use crate::{Home, NodeError, chain_error};
 use alloy_primitives::{Address, B256};
-use hearth_chain::{BlockAttributes, Chain, Draft, OverlaidState, StateAt, fees, gas_limit_after};
+use hearth_chain::{BlockAttributes, Chain, Draft, Edits, OverlaidState, StateAt, fees, gas_limit_after};
 use hearth_dev_chain::DevChain;
 use hearth_flatkv::StateRoots;
 use hearth_ledger::{StoredBlock, StoredReceipts};
@@ -23,6 +23,8 @@ pub struct PendingBlock {
     /// other fields.
     draft: Draft,
     parent: Arc<StoredBlock>,
+    /// Edits of the parent's state that it was made on.
+    edits: Option<Arc<Edits>>,
     /// The state after it.
     pub state: OverlaidState<StateAt>,
     /// The block with its state root, once it was requested.
@@ -47,8 +49,19 @@ impl PendingBlock {
     }
 
     /// The state trie after it.
+    ///
+    /// # Errors
+    /// [`NodeError::StateNotCanonical`] where its parent left the chain since it was made.
     pub fn roots<'c>(&self, chain: &'c Chain) -> Result<StateRoots<'c>, NodeError> {
-        let mut roots = chain.roots_after(self.parent.number())?;
+        let height = self.parent.number();
+        let mut roots = chain.reader().roots_at(height)?;
+        if roots.root()? != self.parent.block.header.state_root {
+            return Err(NodeError::StateNotCanonical { height, hash: self.parent.hash });
+        }
+        // Those of the state that its transactions ran on, and no later ones.
+        if let Some(edits) = &self.edits {
+            roots.apply(&edits.changes())?;
+        }
         roots.apply(&self.draft.output.changes)?;
         Ok(roots)
     }
@@ -131,8 +144,9 @@ impl Home {
             let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
             draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?
         };
+        let edits = state.edits().cloned();
         let state = OverlaidState::new(state, [&draft.output.changes]);
-        Ok(PendingBlock { draft, parent, state, block: Mutex::default() })
+        Ok(PendingBlock { draft, parent, edits, state, block: Mutex::default() })
     }
 
     /// The gas limit of a block that this node makes on another one.
