@@ -54,6 +54,12 @@ impl Engine {
             let reason = format!("{depth} blocks would leave the chain, at most {BRANCH_BLOCKS_MAX}");
             return Err(EngineError::TooDeepReorg { reason }.into());
         }
+        // A branch that was executed before may leave the chain below what has history by now.
+        let oldest = chain.reader().oldest_state().unwrap_or(0);
+        if !branch.blocks.is_empty() && branch.fork_height < oldest {
+            let reason = format!("{depth} blocks would leave the chain, whose state begins at {oldest}");
+            return Err(EngineError::TooDeepReorg { reason }.into());
+        }
         let finality = Finality {
             finalized: self.ancestor(&branch, "finalizedBlockHash", state.finalized_block_hash)?,
             safe: self.ancestor(&branch, "safeBlockHash", state.safe_block_hash)?,
