@@ -34,13 +34,15 @@ pub(super) fn fill(
         request.max_fee_per_blob_gas =
             fee.map(|fee| U256::from(fee).saturating_mul(U256::from(FEE_HEADROOM)));
     }
+    // A genesis may have a base fee before London.
+    let base_fee = header.base_fee_per_gas.filter(|_| spec.is_london(header.number));
     let (cap, priority) = (request.max_fee_per_gas, request.max_priority_fee_per_gas);
     let has_either = cap.is_some() || priority.is_some();
     if let Some(price) = request.gas_price {
         if has_either {
             return Err("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified".to_owned());
         }
-        if price.is_zero() && header.base_fee_per_gas.is_some() {
+        if price.is_zero() && base_fee.is_some() {
             return Err("gasPrice must be non-zero after london fork".to_owned());
         }
         return Ok(());
@@ -51,7 +53,7 @@ pub(super) fn fill(
         }
         return check_order(cap, priority);
     }
-    let Some(base_fee) = header.base_fee_per_gas else {
+    let Some(base_fee) = base_fee else {
         if has_either {
             return Err(
                 "maxFeePerGas and maxPriorityFeePerGas are not valid before London is active".to_owned()
@@ -112,6 +114,16 @@ mod tests {
             CallRequest { blob_versioned_hashes: Some(vec![B256::ZERO]), ..request(Some(1), None, None) };
         let filled = filled(london, blobs).map(|request| request.max_fee_per_blob_gas);
         assert_eq!(filled, Ok(Some(U256::from(2))));
+    }
+
+    #[test]
+    fn a_base_fee_before_london_counts_for_nothing() {
+        let spec = ChainSpec::from_config_json(r#"{"chainId": 1, "londonBlock": 5}"#).unwrap();
+        let header = Header { base_fee_per_gas: Some(7), ..Header::default() };
+        for (mut given, price) in [(request(None, None, None), 3), (request(Some(0), None, None), 0)] {
+            fill(&spec, &header, U256::from(3), &mut given).unwrap();
+            assert_eq!(given, request(Some(price), None, None));
+        }
     }
 
     #[test]
