@@ -2,7 +2,8 @@
 //!
 //! A value is `"="`, `{"*":{"from":…,"to":…}}`, `{"+":…}` of a new account or `{"-":…}` of a
 //! removed one, as in OpenEthereum's `account_diff.rs`. Fees are included. A slot of an account
-//! that existed before is `*`, even from or to zero.
+//! that existed before is `*`, even from or to zero. A removed account lists no slots, which may be
+//! millions (Besu: `StateDiffGenerator`).
 
 use super::text::{bytes, quantity};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, map::AddressMap};
@@ -73,6 +74,9 @@ impl Difference<'_> {
 
     fn storage(&self, out: &mut Vec<u8>) {
         let AccountChange { old, new, storage, .. } = self.change;
+        if new.is_none() {
+            return;
+        }
         let mut first = true;
         for slot in storage.iter().filter(|slot| slot.old != slot.new) {
             if !std::mem::take(&mut first) {
@@ -80,7 +84,7 @@ impl Difference<'_> {
             }
             bytes(out, &slot.slot.to_be_bytes::<32>());
             out.push(b':');
-            let values = (old.map(|_| slot.old), new.map(|_| slot.new));
+            let values = (old.map(|_| slot.old), Some(slot.new));
             value(out, values, |out, value| bytes(out, &value.to_be_bytes::<32>()));
         }
     }
@@ -147,11 +151,13 @@ mod tests {
         };
         let mut changed = change(1, account(5, &[]), account(7, &[]));
         changed.storage = vec![slot(1, 0, 2), slot(2, 3, 3), slot(3, 4, 0)];
+        let mut gone = change(3, account(9, &removed), None);
+        gone.storage = vec![slot(1, 5, 0)];
         let writes = Changeset {
             accounts: vec![
                 changed,
                 change(2, None, account(0, &deployed)),
-                change(3, account(9, &removed), None),
+                gone,
                 change(4, account(1, &[]), account(1, &[])),
             ],
             codes: vec![(keccak256(&deployed), deployed)],
