@@ -70,8 +70,8 @@ pub struct Frame {
     pub depth: u32,
     /// The account in whose context the opcode ran.
     pub from: Address,
-    /// The account called, created, or paid by a self-destruct; zero if a creation failed before
-    /// its address was known.
+    /// The account called, created, or paid by a self-destruct; of a creation that failed the one
+    /// that it would have created.
     pub to: Address,
     /// Wei sent along; of the parent for DELEGATECALL, zero for STATICCALL.
     pub value: U256,

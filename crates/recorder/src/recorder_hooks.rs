@@ -231,7 +231,7 @@ where
         });
     }
 
-    fn create(&mut self, _: &mut CTX, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+    fn create(&mut self, context: &mut CTX, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
         self.pending = Pending::default();
         if !self.is_recording() {
             self.skipped += 1;
@@ -242,7 +242,11 @@ where
             _ => FrameKind::Create,
         };
         let input = self.store(inputs.init_code());
-        self.enter(frame(kind, inputs.caller(), Address::ZERO, inputs.value(), inputs.gas_limit(), input));
+        let caller = inputs.caller();
+        let creator = context.journal_ref().evm_state().get(&caller);
+        // The inputs keep the address, so that revm does not compute it again.
+        let to = creator.map_or(Address::ZERO, |creator| inputs.created_address(creator.info.nonce));
+        self.enter(frame(kind, caller, to, inputs.value(), inputs.gas_limit(), input));
         None
     }
 
