@@ -189,7 +189,11 @@ impl<'a> Inspector<EvmContext<'a>> for ParityTracer {
         outcome: &mut CreateOutcome,
     ) {
         if let Some(vm) = &mut self.vm {
-            vm.leave(inputs.init_code(), began(outcome.result.result));
+            let result = outcome.result.result;
+            // revm ends a creation whose creator's nonce is at its end as a success without an
+            // account.
+            let is_nonce_at_end = result.is_ok() && outcome.address.is_none();
+            vm.leave(inputs.init_code(), began(result) && !is_nonce_at_end);
         }
         self.frames.create_end(context, inputs, outcome);
     }
