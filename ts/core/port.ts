@@ -56,6 +56,8 @@ export interface Operations extends DevOperations {
   getBlockByHash: { hash: Hex; full: boolean }
   /** `{number, hash}` of a canonical block. */
   getBlockId: { block: BlockNumber }
+  /** `{block, ommers}`: what a block of any branch paid before the merge, in wei; or null. */
+  blockRewards: { hash: Hex }
   getBlockTransactionCountByNumber: { block: BlockNumber }
   getBlockTransactionCountByHash: { hash: Hex }
   getBlockReceipts: { block: BlockRef }

@@ -1,9 +1,7 @@
 // Blocks in the form of Otterscan's methods, out of what the methods of every node say of them.
 
-import type { Core, Hex, ResultStream } from '../core/port.ts'
+import type { Core, Hex } from '../core/port.ts'
 import { readAs } from '../core/results.ts'
-import type { HandlerContext } from './method.ts'
-import { type ParityOptions, parity } from './parity.ts'
 
 /** Bytes of a transaction's input that a list of transactions has: the selector of a method. */
 const SELECTOR_BYTES = 4
@@ -23,9 +21,9 @@ interface Receipt {
   readonly effectiveGasPrice: Hex | null
 }
 
-interface Reward {
-  readonly type: string
-  readonly action: { readonly rewardType?: 'block' | 'uncle'; readonly value: Hex }
+interface Rewards {
+  readonly block: Hex
+  readonly ommers: Hex
 }
 
 const hex = (n: bigint): Hex => `0x${n.toString(16)}`
@@ -34,33 +32,15 @@ const hex = (n: bigint): Hex => `0x${n.toString(16)}`
 export const parsed = <T>(bytes: Uint8Array | string): T =>
   JSON.parse(typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()) as T
 
-/** The JSON of a stream, which must be small. */
-export async function read<T>(stream: ResultStream): Promise<T> {
-  const parts: Buffer[] = []
-  // A chunk's memory is reused once the next one is requested.
-  for (let part = await stream.next(); part !== null; part = await stream.next()) parts.push(Buffer.from(part))
-  return parsed<T>(Buffer.concat(parts))
-}
-
-/** Frames of one block that go to some accounts, or all of them. */
-export async function framesOf<T>(context: HandlerContext, block: Hex, toAddress: readonly Hex[]): Promise<readonly T[]> {
-  const options: ParityOptions = {}
-  const filter = { fromBlock: block, toBlock: block, toAddress, maxBlocks: 1, config: parity(context, options) }
-  return await read<readonly T[]>(context.core.stream('traceFilter', filter))
-}
-
 const sum = (values: readonly bigint[]): bigint => values.reduce((all, value) => all + value, 0n)
 
 /**
  * What a block paid to its miner and to those of its uncles; nothing since the merge, and nothing
  * yet if it is pending.
  */
-async function issuance(context: HandlerContext, block: Block): Promise<Record<'blockReward' | 'uncleReward' | 'issuance', Hex>> {
-  const unpaid = block.hash === null || BigInt(block.difficulty) === 0n
-  const frames = unpaid ? [] : await framesOf<Reward>(context, block.number, [])
-  const of = (kind: string): bigint =>
-    sum(frames.filter(({ type, action }) => type === 'reward' && action.rewardType === kind).map(({ action }) => BigInt(action.value)))
-  const [blockReward, uncleReward] = [of('block'), of('uncle')]
+async function issuance(core: Core, { hash, difficulty }: Block): Promise<Record<'blockReward' | 'uncleReward' | 'issuance', Hex>> {
+  const paid = hash === null || BigInt(difficulty) === 0n ? null : await readAs<Rewards | null>(core, 'blockRewards', { hash })
+  const [blockReward, uncleReward] = [BigInt(paid?.block ?? 0), BigInt(paid?.ommers ?? 0)]
   return { blockReward: hex(blockReward), uncleReward: hex(uncleReward), issuance: hex(blockReward + uncleReward) }
 }
 
@@ -87,13 +67,13 @@ async function feesOf(core: Core, block: Block): Promise<bigint> {
  * A block without its transactions, with its rewards and its fees, including burnt ones; null if
  * there is none.
  */
-export async function blockDetails(context: HandlerContext, block: Block | null): Promise<unknown> {
+export async function blockDetails(core: Core, block: Block | null): Promise<unknown> {
   if (block === null) return null
   const { transactions, ...header } = block
   return {
     block: { ...header, logsBloom: null, transactionCount: transactions.length },
-    issuance: await issuance(context, block),
-    totalFees: hex(await feesOf(context.core, block)),
+    issuance: await issuance(core, block),
+    totalFees: hex(await feesOf(core, block)),
   }
 }
 

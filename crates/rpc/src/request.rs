@@ -130,6 +130,12 @@ pub enum Request {
         /// Which block.
         block: BlockNumber,
     },
+    /// What a block before the merge paid for itself and for its ommers, in wei: `{block, ommers}`,
+    /// or `null`.
+    BlockRewards {
+        /// Which block, of any branch.
+        hash: B256,
+    },
     /// Number of transactions in a block, or `null`.
     GetBlockTransactionCountByNumber {
         /// Which block.

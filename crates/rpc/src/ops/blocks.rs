@@ -2,7 +2,8 @@
 
 use super::{Answer, null, quantity, short};
 use crate::json::{BlockParts, write_block, write_pending_block};
-use alloy_primitives::B256;
+use alloy_primitives::{B256, U256};
+use hearth_evm::{BlockEnvironment, block_rewards};
 use hearth_home::{BlockNumber, Home, JsonWriter, NodeError};
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
@@ -27,6 +28,20 @@ pub(super) fn id(home: &Home, block: BlockNumber) -> Answer {
     let Some(block) = home.block_by_number(block)? else { return null() };
     short(|w| {
         w.begin_object().key("number").quantity(block.number()).key("hash").hash(&block.hash).end_object()
+    })
+}
+
+/// `{"block":…,"ommers":…}` in wei: nothing for the genesis, and nothing since the merge.
+pub(super) fn rewards(home: &Home, hash: &B256) -> Answer {
+    let Some(block) = home.block_by_hash(hash)? else { return null() };
+    let environment = BlockEnvironment::from_header(home.chain().spec(), &block.block.header);
+    let (own, ommers) = match environment.prev_randao.is_some() || block.number() == 0 {
+        true => (U256::ZERO, Vec::new()),
+        false => block_rewards(&environment, &block.block.body.ommers),
+    };
+    let ommers: U256 = ommers.into_iter().map(|(_, reward)| reward).sum();
+    short(|w| {
+        w.begin_object().key("block").quantity_u256(&own).key("ommers").quantity_u256(&ommers).end_object()
     })
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::GetBlockByNumber { block, full } => blocks::by_number(home, block, full),
         Request::GetBlockByHash { hash, full } => blocks::by_hash(home, &hash, full),
         Request::GetBlockId { block } => blocks::id(home, block),
+        Request::BlockRewards { hash } => blocks::rewards(home, &hash),
         Request::GetBlockTransactionCountByNumber { block } => {
             blocks::transaction_count_by_number(home, block)
         }

@@ -9,6 +9,6 @@ export const otsBlockDetails = method({
   result: '`{block, issuance, totalFees}`, or `null`',
   cost: 'heavy',
   params: [required('block', heightOrTag)],
-  handle: async (context, block) =>
-    json(await blockDetails(context, parsed<Block | null>(await context.core.request('getBlockByNumber', { block, full: false })))),
+  handle: async ({ core }, block) =>
+    json(await blockDetails(core, parsed<Block | null>(await core.request('getBlockByNumber', { block, full: false })))),
 })

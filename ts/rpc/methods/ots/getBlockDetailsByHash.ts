@@ -9,6 +9,6 @@ export const otsBlockDetailsByHash = method({
   result: '`{block, issuance, totalFees}`, or `null`',
   cost: 'heavy',
   params: [required('hash', hash)],
-  handle: async (context, hash) =>
-    json(await blockDetails(context, parsed<Block | null>(await context.core.request('getBlockByHash', { hash, full: false })))),
+  handle: async ({ core }, hash) =>
+    json(await blockDetails(core, parsed<Block | null>(await core.request('getBlockByHash', { hash, full: false })))),
 })
