@@ -62,10 +62,36 @@ pub(super) fn refill(channel: &Arc<Channel>, mut state: MutexGuard<'_, State>) {
     let Some(pull) = state.pull.take() else { return };
     drop(state);
     let pool = pull.pool.clone();
-    let for_job = channel.clone();
-    if let Err((pull, _)) = pool.submit_with(pull, move |pull| fetch(&for_job, pull)) {
+    let due = DuePull { channel: channel.clone(), pull: Some(pull) };
+    if let Err((due, _)) = pool.submit_with(due, DuePull::run) {
         // The threads are busy: a few chunks on this one are better than a torn answer.
-        fetch(channel, pull);
+        due.run();
+    }
+}
+
+/// A pull on its way to a thread of the pool. One that is dropped before it runs fetches where it
+/// is dropped: a full queue makes room for another client by refusing a job that waits, and the
+/// reader of the stream would wait forever.
+struct DuePull {
+    channel: Arc<Channel>,
+    pull: Option<Pull>,
+}
+
+impl DuePull {
+    fn run(mut self) {
+        self.fetch();
+    }
+
+    fn fetch(&mut self) {
+        if let Some(pull) = self.pull.take() {
+            fetch(&self.channel, pull);
+        }
+    }
+}
+
+impl Drop for DuePull {
+    fn drop(&mut self) {
+        self.fetch();
     }
 }
 
@@ -108,7 +134,11 @@ fn fetch(channel: &Channel, mut pull: Pull) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{WorkerConfig, stream, workers::WorkerPool};
+    use crate::{
+        WorkerConfig, stream,
+        workers::{Kind, Order, WorkerPool},
+    };
+    use hearth_tracers::Cancel;
     use std::{panic::resume_unwind, sync::mpsc, time::Duration};
 
     #[test]
@@ -125,5 +155,33 @@ mod tests {
             ready.expect_err("it failed").to_string(),
             NodeError::Internal { message: "planted".into() }.to_string()
         );
+    }
+
+    #[test]
+    fn a_fetch_that_a_full_queue_refuses_ends_its_stream() {
+        let pool = WorkerPool::new("test", WorkerConfig { threads: 1, queue: 2 }).expect("a thread");
+        let (started, begun) = mpsc::channel();
+        let (release, gate) = mpsc::channel::<()>();
+        let hold = move || {
+            started.send(()).expect("the test waits");
+            let _ = gate.recv();
+        };
+        pool.submit(hold).expect("room");
+        begun.recv().expect("it runs");
+        let streams = [0, 1].map(|_| {
+            let (sender, stream) = stream::channel(|| {});
+            let rest: FetchChunk = Box::new(|| Ok(None));
+            let feed = Feed { first: Vec::new(), rest: Some(rest), packed_bytes: None };
+            sender.feed(TraceSourceKind::Baked, feed, pool.submitter());
+            stream
+        });
+        // Both fetches wait. The newer one makes room for a client that has nothing in the queue.
+        let order = Order { client: Arc::from("c"), kind: Kind::Other, cancel: Cancel::new() };
+        pool.submitter().submit_for(order, |go| go.expect("it has room"));
+        let (notify, answer) = mpsc::channel();
+        streams[1].ready_with(move |ready| notify.send(ready).expect("the test listens"));
+        let ready = answer.recv_timeout(Duration::from_secs(60)).expect("the stream ends");
+        assert_eq!(ready.expect("no error"), 0);
+        drop(release);
     }
 }
