@@ -7,7 +7,7 @@ use crate::{
     shared::{Core, Writer},
     snapshot::SNAPSHOTS_DIR,
 };
-use hearth_flatkv_storage::{db::Db, error::corrupt};
+use hearth_flatkv_storage::{db::Db, error::corrupt, files::remove_tree};
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::Height;
 use std::{
@@ -70,8 +70,17 @@ impl Core {
     }
 
     fn make_snapshot(&self) -> Result<Snapshot, FlatKvError> {
-        let (disk, dir) = (&**self.snapshots.disk(), self.snapshots_dir());
-        let (making, began) = (folder::begin(disk, &dir)?, Instant::now());
+        let disk = &**self.snapshots.disk();
+        let making = folder::begin(disk, &self.snapshots_dir())?;
+        let made = self.make_snapshot_in(&making);
+        // The folder of a snapshot has its name by now. One that failed, or that is there already,
+        // would keep the table files on the disk that RocksDB deletes.
+        let _ = remove_tree(disk, &making);
+        made
+    }
+
+    fn make_snapshot_in(&self, making: &Path) -> Result<Snapshot, FlatKvError> {
+        let (disk, began) = (&**self.snapshots.disk(), Instant::now());
         {
             // Where nodes of the trie are in memory, no commit may come between them and the copy.
             let mut writer = self.db.gathers_nodes().then(|| self.lock_writer());
@@ -83,13 +92,13 @@ impl Core {
             self.db.checkpoint(&making.join(DATABASE))?;
         }
         // The description is taken from what is in the copy, which proves that it opens.
-        let snapshot = describe(&making, &self.snapshots.options)?;
+        let snapshot = describe(making, &self.snapshots.options)?;
         self.log_snapshot(Level::Debug, "a snapshot was taken, and is made durable", &snapshot, began);
         let mut kept = self.snapshots.kept.lock();
         if let Some(there) = kept.iter().find(|there| there.wal_sequence == snapshot.wal_sequence) {
             return Ok(there.clone());
         }
-        let snapshot = folder::publish(disk, &making, snapshot)?;
+        let snapshot = folder::publish(disk, making, snapshot)?;
         kept.push(snapshot.clone());
         drop(kept);
         self.report_snapshot();
