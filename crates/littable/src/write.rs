@@ -438,8 +438,8 @@ impl Table {
             }
             (start, frames_at, at, head_crc)
         });
-        let table_age = self.ctx.options.ttl.is_some() || self.ctx.ttl.lock().is_some();
-        let age_ms = if table_age { self.ctx.age().as_millis() as u64 } else { 0 };
+        // Without a TTL too: one that is set later counts from when a record was written.
+        let age_ms = self.ctx.age().as_millis() as u64;
         {
             let mut progress = open.progress.lock();
             progress.since.get_or_insert_with(|| self.ctx.clock.monotonic());
