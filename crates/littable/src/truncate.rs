@@ -164,7 +164,7 @@ impl Table {
 
 /// Puts what was loaded in place of what there was.
 fn take_over(lane: &Shard, writer: &mut Writer, loaded: Loaded) {
-    *writer = Writer::default();
+    *writer = Writer { cuts: writer.cuts + 1, ..Writer::default() };
     writer.push_lane(&loaded);
     *lane.state.write() = loaded.state;
 }

@@ -554,6 +554,7 @@ impl Table {
 
     /// Takes what is durable now as what the next record of each shard notes.
     fn note_synced(&self) {
+        let cuts = self.writer.lock().cuts;
         let mut positions = Vec::with_capacity(self.lanes.len());
         for lane in &self.lanes {
             let open = lane.state.read().open.clone();
@@ -562,6 +563,11 @@ impl Table {
             positions.extend(bound.map(|open| position(open.segment.index(), open.synced())));
         }
         let mut writer = self.writer.lock();
+        // A cut meanwhile took away what these positions say: a record that noted one would have
+        // later records, which were never synced, count as durable.
+        if writer.cuts != cuts {
+            return;
+        }
         for (lane, position) in writer.lanes.iter_mut().zip(positions) {
             lane.synced = lane.synced.max(position);
         }

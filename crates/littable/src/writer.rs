@@ -10,6 +10,8 @@ pub(crate) struct Writer {
     pub sequence: u64,
     pub total_keys: u64,
     pub total_bytes: u64,
+    /// Cuts of the table since it was opened: a position from before one may lie behind its end.
+    pub cuts: u64,
 }
 
 #[derive(Debug)]
