@@ -212,6 +212,20 @@ impl Ctx {
         Encoder::new(self.options.compression, dictionary)
     }
 
+    /// Reads the state again that another process writes, which has the table open for writing.
+    pub fn reread_state(&self) -> Result<(), LittError> {
+        if let Some(state) = State::read(&*self.disk, &self.home)? {
+            self.floor.store(state.floor, std::sync::atomic::Ordering::Release);
+            *self.state.lock() = state;
+        }
+        Ok(())
+    }
+
+    /// Whether another process collected a segment since the table was opened for reading.
+    pub fn was_collected(&self, shard: u8, segment: u32) -> bool {
+        self.read_only && self.reread_state().is_ok() && self.state.lock().is_gone(shard, segment)
+    }
+
     /// Changes the state and makes it durable. The change is kept in memory only where the file was
     /// written.
     pub fn update_state(&self, change: impl FnOnce(&mut State)) -> Result<(), LittError> {

@@ -66,6 +66,12 @@ impl Table {
                     Ok(Some(source)) => source,
                     // It was collected meanwhile.
                     Ok(None) => continue,
+                    // By another process, beside which the table is open for reading.
+                    Err(error)
+                        if error.is_not_found() && self.ctx.was_collected(lane.shard, index) =>
+                    {
+                        continue;
+                    }
                     Err(error) if error.is_not_found() => {
                         if let Some(segment) = lane.state.read().segments.get(index) {
                             report.note(segment.corrupt(0, "file is missing"));

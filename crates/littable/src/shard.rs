@@ -114,12 +114,22 @@ impl Shard {
                 state.runs.clone()
             };
             match self.search(&runs, id, likely) {
-                Err(error) if error.is_not_found() => continue,
+                Err(error) if error.is_not_found() => self.follow_writer()?,
                 Ok(None) => return self.state.read().damaged.clone().map_or(Ok(None), Err),
                 found => return found,
             }
         }
         Err(LittError::corrupt(&self.ctx.home, 0, "a key index is missing"))
+    }
+
+    /// Looks again at the indexes that there are, where another process merges them.
+    fn follow_writer(&self) -> Result<(), LittError> {
+        if self.ctx.read_only {
+            self.ctx.reread_state()?;
+            let loaded = crate::recover::load(&self.ctx, self.shard)?;
+            *self.state.write() = loaded.state;
+        }
+        Ok(())
     }
 
     fn search(&self, runs: &[Arc<Run>], id: &Id, likely: bool) -> Result<Option<Hit>, LittError> {
@@ -187,8 +197,12 @@ impl FrameSource<'_> {
         }
         let Segment { uid, path, near, .. } = &**self.segment;
         match self.lane.ctx.handles.get_near(*uid, path, near) {
-            Err(error) if error.is_not_found() && self.segment.is_retired() => Err(self.lane.ctx.pruned()),
-            Err(error) if error.is_not_found() => Err(self.segment.corrupt(0, "file is missing")),
+            Err(error) if error.is_not_found() => {
+                let ctx = &self.lane.ctx;
+                let collected =
+                    self.segment.is_retired() || ctx.was_collected(self.lane.shard, self.segment.index());
+                Err(if collected { ctx.pruned() } else { self.segment.corrupt(0, "file is missing") })
+            }
             file => file,
         }
     }

@@ -103,10 +103,7 @@ impl Table {
         if !self.ctx.read_only {
             return Ok(());
         }
-        if let Some(state) = crate::state::State::read(&*self.ctx.disk, &self.ctx.home)? {
-            self.ctx.floor.store(state.floor, Ordering::Release);
-            *self.ctx.state.lock() = state;
-        }
+        self.ctx.reread_state()?;
         for lane in &self.lanes {
             let loaded = recover::load(&self.ctx, lane.shard)?;
             *lane.state.write() = loaded.state;

@@ -37,8 +37,27 @@ pub(crate) struct Loaded {
     pub active_is_empty: bool,
 }
 
-/// Loads a shard.
+/// Times that a shard is loaded where a writer may have removed files meanwhile.
+const READ_TRIES: usize = 3;
+
+/// Loads a shard. Beside a writer that merges or collects, state and folder may not fit together:
+/// then both are read again.
 pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
+    let mut tries = if ctx.read_only { READ_TRIES } else { 1 };
+    loop {
+        tries -= 1;
+        match load_once(ctx, shard) {
+            Err(error)
+                if tries > 0 && (error.is_not_found() || matches!(error, LittError::Corrupt { .. })) =>
+            {
+                ctx.reread_state()?;
+            }
+            loaded => return loaded,
+        }
+    }
+}
+
+fn load_once(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
     let (files, runs) = list(ctx, shard)?;
     let mut state = ShardState { runs: Arc::new(open_runs(ctx, shard, runs)?), ..ShardState::default() };
     check_gaps(ctx, shard, &files, &state.runs)?;
