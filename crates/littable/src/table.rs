@@ -104,10 +104,13 @@ impl Table {
             return Ok(());
         }
         self.ctx.reread_state()?;
+        let mut writer = Writer::default();
         for lane in &self.lanes {
             let loaded = recover::load(&self.ctx, lane.shard)?;
+            writer.push_lane(&loaded);
             *lane.state.write() = loaded.state;
         }
+        *self.writer.lock() = writer;
         self.recount();
         Ok(())
     }
