@@ -108,7 +108,11 @@ impl Table {
     ) -> Result<TableIter, LittError> {
         // What the disk does not take, because it is full, is read from memory.
         let _ = self.drain();
-        let (mut lanes, mut held) = (Vec::new(), Held::new());
+        // Until the segments are known, all are held: none may go between the look at a shard and
+        // the lease.
+        let all: Held = vec![Some((0, u32::MAX)); self.lanes.len()];
+        let (lease, until) = self.ctx.leases.begin(all);
+        let mut lanes = Vec::new();
         for lane in &self.lanes {
             let state = lane.state.read();
             let end = |index: u32| {
@@ -122,14 +126,14 @@ impl Table {
             };
             let mut segments: Vec<_> =
                 state.segments.iter().map(|(index, segment)| (index, segment.clone(), end(index))).collect();
-            held.push(segments.first().zip(segments.last()).map(|(first, last)| (first.0, last.0)));
+            let held = segments.first().zip(segments.last()).map(|(first, last)| (first.0, last.0));
+            self.ctx.leases.narrow(lease, usize::from(lane.shard), held);
             if direction == Direction::Forward {
                 segments.reverse();
             }
             let (current, offsets, head) = (None, Vec::new(), None);
             lanes.push(LaneCursor { shard: lane.shard, segments, current, offsets, head, sequence: 0 });
         }
-        let (lease, until) = self.ctx.leases.begin(held);
         let table = self.clone();
         let mut iter =
             TableIter { table, direction, lanes, floor: self.ctx.floor(), lease, until, ended: false };
