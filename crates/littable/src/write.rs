@@ -536,10 +536,18 @@ impl Table {
             return sync(lane);
         }
         std::thread::scope(|scope| {
-            let running: Vec<_> = self.lanes.iter().map(|lane| scope.spawn(move || sync(lane))).collect();
-            running
+            let (mut running, mut synced) = (Vec::new(), Ok(()));
+            for lane in &self.lanes {
+                match std::thread::Builder::new().spawn_scoped(scope, move || sync(lane)) {
+                    Ok(one) => running.push(one),
+                    // The system gives no thread now.
+                    Err(_) => synced = synced.and(sync(lane)),
+                }
+            }
+            let ended = running
                 .into_iter()
-                .try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            ended.fold(synced, |all, one| all.and(one))
         })
     }
 
