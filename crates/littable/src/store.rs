@@ -301,6 +301,9 @@ impl Littable {
             let root = dir.parent().unwrap_or(root);
             disk.sync_dir(root).map_err(LittError::io(root))?;
         }
+        let metrics = inner.options.metrics.table(name);
+        metrics.key_count.set(0);
+        metrics.size_bytes.set(0);
         Ok(())
     }
 
