@@ -144,9 +144,12 @@ fn take(path: &Path, me: &Holder, kind: FsKind) -> Result<Lock, LockError> {
     if matches!(kind, FsKind::Network(_)) && holder.as_ref().is_some_and(|other| other.host != me.host) {
         return Err(held(holder));
     }
-    file.set_len(0).map_err(io)?;
-    file.rewind().map_err(io)?;
-    file.write_all(me.to_text().as_bytes()).map_err(io)?;
+    let named = file.set_len(0).and_then(|()| file.rewind());
+    match named.and_then(|()| file.write_all(me.to_text().as_bytes())) {
+        // On a full disk the lock has no name in it. Here it holds without one.
+        Err(error) if error.kind() == io::ErrorKind::StorageFull && kind == FsKind::Local => {}
+        named => named.map_err(io)?,
+    }
     Ok(Lock::new(path.to_owned(), Box::new(Held(file))))
 }
 
