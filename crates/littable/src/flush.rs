@@ -91,9 +91,12 @@ mod tests {
     fn flushes_share_syncs_and_none_takes_one_that_began_before_it() {
         let gate = FlushGate::<()>::default();
         let (puts, synced, syncs) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        // Threads that start late share less.
+        let start = std::sync::Barrier::new(8);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
+                    start.wait();
                     for _ in 0..50 {
                         let mine = puts.fetch_add(1, Ordering::SeqCst) + 1;
                         gate.flush(|| {

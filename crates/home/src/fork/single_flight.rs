@@ -68,17 +68,22 @@ mod tests {
     use std::{
         sync::atomic::{AtomicUsize, Ordering::SeqCst},
         thread,
-        time::Duration,
+        time::{Duration, Instant},
     };
 
     #[test]
     fn threads_that_need_the_same_ask_once_and_all_get_the_answer() {
         let (single_flight, asked) = (SingleFlight::default(), AtomicUsize::new(0));
+        let holders = || single_flight.under_way.lock().get(&Key::BlockHash(7)).map_or(0, Arc::strong_count);
         thread::scope(|scope| {
             let query = || {
                 single_flight.join(Key::BlockHash(7), || {
                     asked.fetch_add(1, SeqCst);
-                    thread::sleep(Duration::from_millis(200));
+                    // The flight lands when all others wait: the map has it, its leader, and seven.
+                    let start = Instant::now();
+                    while holders() < 9 && start.elapsed() < Duration::from_secs(60) {
+                        thread::sleep(Duration::from_millis(1));
+                    }
                     Ok(Value::Word(U256::from(9)))
                 })
             };
