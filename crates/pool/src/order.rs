@@ -1,15 +1,21 @@
 //! The order in which a block takes waiting transactions.
 
 use super::{PoolEntry, TransactionPool, contiguous};
+use alloy_eips::eip2718::Encodable2718 as _;
 use alloy_primitives::{Address, B256, map::HashMap};
 use hearth_chain::TransactionSource;
-use hearth_evm::{TxError, TxOutcome};
+use hearth_evm::{MAX_BLOCK_SIZE, TxError, TxOutcome};
 use hearth_primitives::{StateError, StateReader, Transaction};
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
     sync::Arc,
 };
+
+/// Most bytes of a block's transactions: EIP-7934 bounds the whole block, which has its header,
+/// withdrawals and the lengths of its parts too (miner/worker.go of go-ethereum:
+/// maxBlockSizeBufferZone).
+pub(super) const BLOCK_TRANSACTIONS_BYTES_MAX: usize = MAX_BLOCK_SIZE - 1_000_000;
 
 /// Order of the accounts that have an executable transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +28,8 @@ pub enum Order {
 }
 
 /// Executable transactions, best first by [`Order`], those of each account in order of nonce. A
-/// transaction that cannot be in the block excludes the later ones of its account.
+/// transaction that cannot be in the block, or for which it has no room left, excludes the later
+/// ones of its account.
 #[derive(Debug)]
 pub struct BestFirst {
     order: Order,
@@ -33,6 +40,10 @@ pub struct BestFirst {
     rest: HashMap<Address, VecDeque<Arc<PoolEntry>>>,
     /// The account that the last one was of.
     current: Option<Address>,
+    /// Bytes that the block still has room for.
+    bytes_left: usize,
+    /// Bytes of the one given last.
+    given: usize,
 }
 
 impl BestFirst {
@@ -50,13 +61,19 @@ impl BestFirst {
 
 impl TransactionSource for BestFirst {
     fn next(&mut self) -> Option<(Transaction, Address)> {
-        let (_, _, account) = self.candidates.pop()?;
-        let entry = self.rest.get_mut(&account)?.pop_front()?;
-        self.current = Some(account);
-        Some((entry.transaction.clone(), entry.sender))
+        loop {
+            let (_, _, account) = self.candidates.pop()?;
+            let entry = self.rest.get_mut(&account)?.pop_front()?;
+            self.given = entry.transaction.encode_2718_len();
+            if self.given <= self.bytes_left {
+                self.current = Some(account);
+                return Some((entry.transaction.clone(), entry.sender));
+            }
+        }
     }
 
     fn taken(&mut self, _: &TxOutcome) {
+        self.bytes_left = self.bytes_left.saturating_sub(self.given);
         if let Some(account) = self.current.take() {
             self.offer(account);
         }
@@ -101,6 +118,8 @@ impl TransactionPool {
             candidates: BinaryHeap::with_capacity(inner.by_account.len()),
             rest: HashMap::default(),
             current: None,
+            bytes_left: BLOCK_TRANSACTIONS_BYTES_MAX,
+            given: 0,
         };
         for (address, waiting) in &inner.by_account {
             let nonce = state.account(address)?.unwrap_or_default().nonce;

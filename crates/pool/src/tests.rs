@@ -606,6 +606,39 @@ fn best_first_keeps_nonce_order_and_skips_failing_accounts() {
 }
 
 #[test]
+fn a_block_is_filled_up_to_its_size_alone() {
+    use alloy_eips::eip2718::Encodable2718 as _;
+    use hearth_chain::TransactionSource as _;
+    const DATA_BYTES: usize = 120_000;
+    let mut bench = Bench::new();
+    let many = PoolLimits { max_transactions: 100, max_per_account: 100, max_bytes: 16 << 20, ..limits() };
+    bench.pool = pool(ChainSpec::dev(DEV_CHAIN_ID), many);
+    // More than EIP-7934 lets a block have; the gas for so many zeros would fit a large limit.
+    for nonce in 0..70 {
+        let input = Bytes::from(vec![0; DATA_BYTES]);
+        bench.add(sent(0, TxEip1559 { input, gas_limit: 2_000_000, ..transfer(nonce, 10) })).expect("fits");
+    }
+    bench.add(sent(1, transfer(0, 5))).expect("fits");
+    let outcome = hearth_evm::TxOutcome {
+        status: hearth_evm::TxStatus::Success,
+        gas_used: 2_000_000,
+        gas_refunded: 0,
+        output: Bytes::new(),
+        created: None,
+    };
+    let mut best = bench.pool.best_first(&bench.state, 1, 1).expect("reads");
+    let (mut bytes, mut last) = (0, 0);
+    while let Some((tx, _)) = best.next() {
+        last = tx.encode_2718_len();
+        bytes += last;
+        best.taken(&outcome);
+    }
+    let most = order::BLOCK_TRANSACTIONS_BYTES_MAX;
+    assert!(bytes <= most && bytes > most - DATA_BYTES - 1_000, "{bytes} of {most}");
+    assert!(last < 1_000, "a small one has room behind those that have none");
+}
+
+#[test]
 fn watchers_hear_of_transactions_when_they_become_executable() {
     #[derive(Default)]
     struct Heard(Mutex<Vec<B256>>);
