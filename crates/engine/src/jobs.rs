@@ -86,6 +86,8 @@ pub(crate) struct Job {
     due: Instant,
     /// When no more.
     until: Instant,
+    /// Whether it was fetched: it stays as it was given then.
+    is_taken: bool,
     /// The pool as it was at the last build; `None` before the first one that looks at it.
     pool_version: Option<u64>,
 }
@@ -105,7 +107,7 @@ struct Jobs {
 impl Jobs {
     /// What is to be built next, and when.
     fn next(&mut self) -> Option<(B64, Instant)> {
-        let open = self.by_age.iter().filter(|(_, job)| job.due <= job.until);
+        let open = self.by_age.iter().filter(|(_, job)| !job.is_taken && job.due <= job.until);
         open.min_by_key(|(_, job)| job.due).map(|(id, job)| (*id, job.due))
     }
 
@@ -144,7 +146,8 @@ impl Builder {
         let fork = home.chain().spec().fork_at_time(order.attributes.timestamp.to());
         let built = Arc::new(order.build(home, Contents::Empty)?);
         let now = Instant::now();
-        let job = Job { order, fork, built, due: now, until: now + BUILD_FOR, pool_version: None };
+        let until = now + BUILD_FOR;
+        let job = Job { order, fork, built, due: now, until, is_taken: false, pool_version: None };
         let mut jobs = self.shared.jobs.lock();
         jobs.by_age.push_back((id, job));
         while jobs.by_age.len() > JOBS_MAX {
@@ -167,7 +170,7 @@ impl Builder {
         let mut jobs = self.shared.jobs.lock();
         let job = jobs.get(id).ok_or(EngineError::UnknownPayload)?;
         check(job.fork)?;
-        job.until = job.due.checked_sub(Duration::from_nanos(1)).unwrap_or(job.until);
+        job.is_taken = true;
         Ok(job.built.clone())
     }
 
@@ -211,7 +214,8 @@ fn work(shared: &Shared) {
         jobs = shared.jobs.lock();
         if let (Some((version, built)), Some(job)) = (built, jobs.get(&id)) {
             job.pool_version = Some(version);
-            if job.due <= job.until && (built.value >= job.built.value) {
+            // The last build counts too: its next one is due behind the end of the slot.
+            if !job.is_taken && built.value >= job.built.value {
                 job.built = Arc::new(built);
             }
         }
