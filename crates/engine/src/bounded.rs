@@ -31,14 +31,21 @@ impl<V> Bounded<V> {
 
     /// Adds a value of so many bytes; those that came first go where there is no room.
     pub fn insert(&mut self, hash: B256, value: V, bytes: usize) {
+        drop(self.push(hash, value, bytes));
+    }
+
+    /// As [`Self::insert`]; what goes, the first one first.
+    pub fn push(&mut self, hash: B256, value: V, bytes: usize) -> Vec<V> {
         self.remove(&hash);
         self.values.insert(hash, (value, bytes));
         self.order.push_back(hash);
         self.bytes += bytes;
+        let mut gone = Vec::new();
         while self.order.len() > self.most || (self.bytes > self.most_bytes && self.order.len() > 1) {
-            let Some(first) = self.order.front().copied() else { return };
-            self.remove(&first);
+            let Some(first) = self.order.front().copied() else { break };
+            gone.extend(self.remove(&first));
         }
+        gone
     }
 
     /// Takes a value out.
@@ -67,7 +74,7 @@ mod tests {
         map.insert(hash(2), 'b', 10);
         map.insert(hash(3), 'c', 10);
         assert_eq!((map.get(&hash(1)), map.get(&hash(2)), map.len()), (None, Some(&'b'), 2));
-        map.insert(hash(4), 'd', 95);
+        assert_eq!(map.push(hash(4), 'd', 95), ['b', 'c']);
         assert_eq!((map.get(&hash(3)), map.get(&hash(4)), map.len()), (None, Some(&'d'), 1));
         // The newest one is kept however large it is.
         map.insert(hash(5), 'e', 500);

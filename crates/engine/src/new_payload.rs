@@ -9,7 +9,7 @@ use crate::{
     versions::check_payload,
 };
 use alloy_primitives::B256;
-use hearth_chain::{Branch, ChainError, Prepared};
+use hearth_chain::{Branch, ChainError, ExecutedBlock, Prepared};
 use hearth_evm::BlockError;
 use hearth_home::NodeError;
 use hearth_primitives::Header;
@@ -95,9 +95,9 @@ impl Engine {
         let parent = self.header_of(branch)?;
         match chain.execute_on(given, branch) {
             Ok(executed) => {
-                let (bytes, executed) = (executed.memory_bytes(), Arc::new(executed));
+                let executed = Arc::new(executed);
                 self.readier.add(executed.clone());
-                payloads.executed.insert(hash, executed, bytes);
+                self.keep(payloads, executed)?;
                 Ok(Verdict::Valid)
             }
             Err(ChainError::Refused { source, .. }) if !matches!(source, BlockError::State(_)) => {
@@ -112,6 +112,16 @@ impl Engine {
             Err(error) if error.is_out_of_reach() => Ok(Verdict::OutOfReach),
             Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// Keeps an executed block in memory. Those that go for it stay known, since the consensus
+    /// client sends no block twice: they are executed again where they are needed.
+    fn keep(&self, payloads: &mut Payloads, executed: Arc<ExecutedBlock>) -> Result<(), NodeError> {
+        let (hash, bytes) = (executed.hash, executed.memory_bytes());
+        for gone in payloads.executed.push(hash, executed, bytes) {
+            self.home().chain().keep_known(&gone).map_err(|error| self.failed(error))?;
+        }
+        Ok(())
     }
 
     /// The header of a branch's last block; `None` at the base of a home that has no block there.
@@ -194,7 +204,7 @@ impl Engine {
                 // Those that were executed again are kept like the others.
                 for block in &branch.blocks {
                     if payloads.executed.get(&block.hash).is_none() {
-                        payloads.executed.insert(block.hash, block.clone(), block.memory_bytes());
+                        self.keep(payloads, block.clone())?;
                     }
                 }
                 Ok(Connected::Branch(branch))

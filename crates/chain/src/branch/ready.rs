@@ -52,6 +52,25 @@ impl Chain {
         Ok(true)
     }
 
+    /// Stores a block that was executed and is not chosen, like one of another branch: it stays
+    /// known when its execution is forgotten. Nothing is done where the ledger has it.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub fn keep_known(&self, executed: &ExecutedBlock) -> Result<(), ChainError> {
+        let ExecutedBlock { block, hash, total_difficulty, output, .. } = executed;
+        // Most are chosen by then: they need no lock.
+        if self.ledger.has_block(hash) {
+            return Ok(());
+        }
+        // Nothing may be appended while a commit counts on the ends of the tables.
+        let _one_at_a_time = self.working.lock();
+        let rows = AppendedRows::begin(&self.ledger);
+        self.append(block, *hash, *total_difficulty, output, None, &[])?;
+        rows.keep();
+        Ok(())
+    }
+
     fn ready(&self, executed: &ExecutedBlock, trie: TrieUpdate) -> Result<ReadyCommit, ChainError> {
         let ExecutedBlock { block, hash, total_difficulty, output, .. } = executed;
         let rows = AppendedRows::begin(&self.ledger);
