@@ -45,6 +45,12 @@ impl PoolEntry {
         self.with_sidecar.is_some()
     }
 
+    /// Whether its blobs have one proof each, which no block takes from Osaka on (EIP-7594).
+    pub(super) fn has_blob_proofs(&self) -> bool {
+        let Some(PooledTransaction::Eip4844(signed)) = &self.with_sidecar else { return false };
+        signed.tx().sidecar().is_some_and(|sidecar| !sidecar.is_eip7594())
+    }
+
     /// The blobs that came with it, in the order of their versioned hashes.
     pub fn blobs(&self) -> &[Blob] {
         let Some(PooledTransaction::Eip4844(signed)) = &self.with_sidecar else { return &[] };

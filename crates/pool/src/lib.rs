@@ -280,17 +280,22 @@ impl TransactionPool {
     }
 
     /// Drops transactions that a new head made invalid: used nonces, missing funds, a gas limit
-    /// above the block's, and from Osaka on above its cap (EIP-7825).
+    /// above the block's, and from Osaka on above its cap (EIP-7825), and blobs whose proofs are of
+    /// the form before it (EIP-7594).
     pub fn revalidate(&self, head: &Header, state: &dyn StateReader) -> Result<(), StateError> {
         let mut inner = self.write();
-        let cap = if self.spec.fork_of(head) >= Fork::Osaka { MAX_TX_GAS } else { u64::MAX };
+        let is_osaka = self.spec.fork_of(head) >= Fork::Osaka;
+        let cap = if is_osaka { MAX_TX_GAS } else { u64::MAX };
         let most_gas = head.gas_limit.min(cap);
         let mut stale = Vec::new();
         for (address, waiting) in &mut inner.by_account {
             let account = state.account(address)?.unwrap_or_default();
             waiting.next = account.nonce;
             let impossible = |entry: &PoolEntry| {
-                entry.nonce < account.nonce || entry.cost > account.balance || entry.gas_limit > most_gas
+                entry.nonce < account.nonce
+                    || entry.cost > account.balance
+                    || entry.gas_limit > most_gas
+                    || (is_osaka && entry.has_blob_proofs())
             };
             stale.extend(waiting.queue.values().filter(|entry| impossible(entry)).cloned());
         }

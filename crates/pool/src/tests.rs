@@ -330,13 +330,18 @@ fn a_new_head_drops_what_it_made_impossible() {
     assert!(bench.pool.is_empty());
 }
 
-#[test]
-fn osaka_drops_what_is_above_its_gas_cap() {
-    let mut bench = Bench::new();
+/// Rules of Osaka from the time 100 on.
+fn osaka_at_100() -> ChainSpec {
     let spec = ChainSpec::from_config_json(
         r#"{"chainId":31337,"homesteadBlock":0,"eip150Block":0,"eip155Block":0,"eip158Block":0,"byzantiumBlock":0,"constantinopleBlock":0,"petersburgBlock":0,"istanbulBlock":0,"berlinBlock":0,"londonBlock":0,"terminalTotalDifficulty":0,"shanghaiTime":0,"cancunTime":0,"pragueTime":0,"osakaTime":100}"#,
     );
-    bench.pool = pool(spec.expect("reads"), limits());
+    spec.expect("reads")
+}
+
+#[test]
+fn osaka_drops_what_is_above_its_gas_cap() {
+    let mut bench = Bench::new();
+    bench.pool = pool(osaka_at_100(), limits());
     let large = TxEip1559 { gas_limit: hearth_evm::MAX_TX_GAS + 1, ..transfer(0, 1) };
     let large = bench.add(sent(0, large)).expect("fits before Osaka");
     let small = bench.add(sent(1, transfer(0, 1))).expect("fits");
@@ -400,6 +405,21 @@ fn blobs_are_checked_and_brought_to_cell_proofs() {
     let mut other = sidecar();
     other.blobs[0].0[1] ^= 1;
     assert!(Bench::new().refusal(blob(other)).starts_with("KZG verification error"));
+}
+
+#[test]
+fn osaka_drops_blobs_with_the_older_proofs() {
+    let mut bench = Bench::new();
+    bench.pool = pool(osaka_at_100(), limits());
+    let old = bench.add(blob(sidecar())).expect("fits before Osaka");
+    bench.pool.revalidate(&bench.head, &bench.state).expect("reads");
+    assert!(bench.pool.get(&old.hash).is_some());
+    bench.head.timestamp = 100;
+    bench.pool.revalidate(&bench.head, &bench.state).expect("reads");
+    assert!(bench.pool.is_empty());
+    let new = bench.add(blob(sidecar())).expect("is brought to cell proofs");
+    bench.pool.revalidate(&bench.head, &bench.state).expect("reads");
+    assert!(bench.pool.get(&new.hash).is_some());
 }
 
 #[test]
