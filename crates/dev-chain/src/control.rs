@@ -190,7 +190,7 @@ impl DevChain {
         let clock = snapshot.next.clock.back_to(snapshot.then);
         *self.next.lock() = NextBlock { clock, ..snapshot.next };
         self.changed();
-        let head = self.parent()?;
+        let head = self.for_pool(self.parent()?);
         self.pool.restore(&snapshot.pool, &head, &self.chain.state_at(head.number)?)?;
         self.drop_of_other_chains();
         Ok(true)
@@ -279,7 +279,7 @@ impl DevChain {
             parent = self.build_sure(header, &state, &mut source)?.1.header;
         }
         self.revalidate()?;
-        self.put_back(removed, &parent)?;
+        self.put_back(removed, &self.for_pool(parent))?;
         Ok(())
     }
 

@@ -175,7 +175,7 @@ impl DevChain {
         if let Err(cheap) = self.check_price(&transaction, &head, automine) {
             return Ok(Err(cheap.into()));
         }
-        let entry = match self.pool.add_of(transaction, sender, &head, &state) {
+        let entry = match self.pool.add_of(transaction, sender, &self.for_pool(head), &state) {
             Ok(entry) => entry,
             Err(PoolError::State(error)) => return Err(error.into()),
             Err(refused) => return Ok(Err(refused.into())),
@@ -334,8 +334,15 @@ impl DevChain {
 
     /// Drops from the pool what the head makes impossible.
     pub(super) fn revalidate(&self) -> Result<(), ChainError> {
-        let head = self.parent()?;
+        let head = self.for_pool(self.parent()?);
         Ok(self.pool.revalidate(&head, &self.chain.state_at(head.number)?)?)
+    }
+
+    /// A head as the pool looks at it: with the gas limit of the blocks to come, which a request
+    /// may have changed.
+    pub(super) fn for_pool(&self, head: Header) -> Header {
+        let gas_limit = self.next.lock().gas_limit.unwrap_or(head.gas_limit);
+        Header { gas_limit, ..head }
     }
 
     pub(super) fn parent(&self) -> Result<Header, ChainError> {
