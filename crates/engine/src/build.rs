@@ -112,6 +112,8 @@ pub fn build_payload(
     let draft = draft.map_err(|error| chain_error(&home.config().home, error))?;
     let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?;
     let mut roots = chain.roots_after(parent.number())?;
+    // Where another block took the parent's place meanwhile, the roots are of that one.
+    home.state_after(parent.number(), &parent.hash)?;
     roots.apply(&draft.output.changes)?;
     let block = draft.complete(roots.root()?);
     let mut sidecars = Sidecars::default();
