@@ -151,13 +151,15 @@ fn row_error(error: LedgerError) -> ChainError {
 }
 
 /// Whether these are the senders of a block's transactions. A development chain executes
-/// transactions without a signature: in its place they name their sender.
+/// transactions without a signature: in its place they name their sender. A block that CometBFT
+/// decided on has none of those, whatever its transactions look like.
 fn are_senders(spec: &ChainSpec, block: &Block, senders: &[Address]) -> bool {
     let env = BlockEnvironment::from_header(spec, &block.header);
+    let is_signed = spec.bft_start().is_some_and(|start| block.header.number >= start);
     let is_sender = |(tx, sender): (&Transaction, &Address)| {
         let signature = tx.signature();
         let is_named = signature.s() == UNSIGNED_S && signature.r() == U256::from_be_slice(sender.as_slice());
-        is_named || recover_sender(spec, &env, tx).is_ok_and(|signer| signer == *sender)
+        (is_named && !is_signed) || recover_sender(spec, &env, tx).is_ok_and(|signer| signer == *sender)
     };
     let transactions = &block.body.transactions;
     transactions.len() == senders.len() && transactions.iter().zip(senders).all(is_sender)
