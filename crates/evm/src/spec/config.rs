@@ -191,6 +191,14 @@ fn check_order(config: &Fields, b: &BlockForks, t: &TimeForks) -> Result<(), Spe
     ];
     let present: Vec<Scheduled> = all.into_iter().filter(|(_, at)| at.is_some()).collect();
     ascending(config, &present)?;
+    // Those that may be absent need the fork before them: the rules of a block follow from its
+    // newest fork alone.
+    let petersburg = ("petersburgBlock", b.petersburg);
+    let [constantinople, istanbul, london] = [needed[5], needed[6], needed[8]];
+    ascending(config, &[constantinople, petersburg])?;
+    ascending(config, &[istanbul, ("muirGlacierBlock", b.muir_glacier)])?;
+    ascending(config, &[london, ("arrowGlacierBlock", b.arrow_glacier)])?;
+    ascending(config, &[london, ("grayGlacierBlock", b.gray_glacier)])?;
     let times: [Scheduled; 4] = [
         ("shanghaiTime", t.shanghai),
         ("cancunTime", t.cancun),
