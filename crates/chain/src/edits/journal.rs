@@ -9,7 +9,7 @@ use crate::{ChainError, home::remove};
 use alloy_primitives::B256;
 use std::{
     fs::File,
-    io::Write,
+    io::{Seek as _, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -37,7 +37,13 @@ impl EditFile {
         record.extend_from_slice(&length.to_le_bytes());
         record.extend_from_slice(&crc32fast::hash(&payload).to_le_bytes());
         record.extend_from_slice(&payload);
-        file.write_all(&record).map_err(ChainError::io(path))
+        let end = file.stream_position().map_err(ChainError::io(path))?;
+        let written = file.write_all(&record);
+        if written.is_err() {
+            // A part of a record would hide those that follow it.
+            let _ = file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end)));
+        }
+        written.map_err(ChainError::io(path))
     }
 
     /// Forgets all edits, and keeps these instead.
