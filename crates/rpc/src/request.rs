@@ -455,6 +455,7 @@ impl Request {
                 | Self::SignTransaction { .. }
                 | Self::SendTransaction { .. }
                 | Self::BuildBlock { .. }
+                | Self::ExecutionWitness { .. }
                 | Self::IntermediateRoots { .. }
                 | Self::StorageRangeAt { .. }
                 | Self::AccountTransactions(_)
