@@ -9,9 +9,11 @@ use alloy_primitives::{Address, U256};
 use revm::bytecode::{Bytecode, opcode as op};
 use revm::context::JournalEntry;
 use revm::context_interface::cfg::GasId;
+use revm::context_interface::journaled_state::entry::SelfdestructionRevertStatus;
 use revm::context_interface::{Cfg as _, ContextTr, JournalTr};
 use revm::inspector::JournalExt;
 use revm::primitives::hardfork::SpecId;
+use revm::state::AccountInfo;
 
 /// A word of data that is hashed (yellow paper, G_keccak256word; EIP-1014 for CREATE2).
 const HASHED_WORD_GAS: u64 = 6;
@@ -288,16 +290,44 @@ impl Failure {
         } else if self.since(SpecId::TANGERINE) {
             gas += 5_000;
         }
-        let balance = context
+        // revm charges the new account after the contract is destroyed and its balance is moved.
+        let (mut moved, mut destroyed_now, mut touched_now) = (None, false, false);
+        for entry in self.new_entries(context) {
+            match entry {
+                JournalEntry::AccountDestroyed { address, had_balance, destroyed_status, .. }
+                    if *address == contract =>
+                {
+                    moved = Some(*had_balance);
+                    destroyed_now =
+                        !matches!(destroyed_status, SelfdestructionRevertStatus::RepeatedSelfdestruction);
+                }
+                JournalEntry::BalanceTransfer { from, balance, .. } if *from == contract => {
+                    moved = Some(*balance);
+                }
+                JournalEntry::AccountTouched { address } if *address == heir => touched_now = true,
+                _ => {}
+            }
+        }
+        let given = if heir == contract { U256::ZERO } else { moved.unwrap_or_default() };
+        let present = context
             .journal_mut()
             .load_account(contract)
             .map_or(U256::ZERO, |account| account.data.info.balance);
+        let balance = moved.unwrap_or(present);
         let pays = !self.since(SpecId::SPURIOUS_DRAGON) || !balance.is_zero();
-        if self.since(SpecId::TANGERINE) && pays && self.is_missing(context, heir) {
+        let missing = context.journal_mut().load_account(heir).is_ok_and(|load| {
+            let account = &load.data;
+            if !self.since(SpecId::SPURIOUS_DRAGON) {
+                return account.is_loaded_as_not_existing() && (touched_now || !account.is_touched());
+            }
+            let balance = account.info.balance.saturating_sub(given);
+            AccountInfo { balance, ..account.info.clone() }.is_empty()
+        });
+        if self.since(SpecId::TANGERINE) && pays && missing {
             gas += NEW_ACCOUNT_GAS;
         }
-        let destroyed =
-            context.journal_ref().evm_state().get(&contract).is_some_and(|a| a.is_selfdestructed());
+        let destroyed = !destroyed_now
+            && context.journal_ref().evm_state().get(&contract).is_some_and(|a| a.is_selfdestructed());
         let refund = if self.since(SpecId::LONDON) || destroyed { 0 } else { SELFDESTRUCT_REFUND };
         (gas, refund)
     }
