@@ -151,7 +151,7 @@ impl ScriptTracer {
             let refunded = interpreter.gas.refunded();
             let failure = Failure::of(interpreter, &self.frames.before, context);
             let fault = failure.classify(result, context);
-            let step = failure.step(&fault, contract, context);
+            let step = failure.with_memory(self.memory).step(&fault, contract, context);
             self.end_step(step.cost, self.refund_base + refunded + step.refund);
             if !fault.is_unpaid() {
                 self.fault(&fault.to_string());
@@ -178,6 +178,9 @@ impl<'a> Inspector<EvmContext<'a>> for ScriptTracer {
         self.opcode = interpreter.bytecode.opcode();
         if self.idle || !self.fields.has(Fields::STEP) {
             return;
+        }
+        if self.fields.has(Fields::COST) {
+            self.memory = interpreter.memory.size() as u64;
         }
         if self.chunk.steps >= self.chunk.most || self.chunk.is_large() {
             self.flush(context.db_mut());

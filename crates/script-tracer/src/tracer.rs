@@ -86,6 +86,8 @@ pub struct ScriptTracer {
     pub(crate) inner: Vec<Inner>,
     pub(crate) top: Top,
     pub(crate) opcode: u8,
+    /// Size of memory before the last instruction whose cost is recorded, in bytes.
+    pub(crate) memory: u64,
     /// The running frame is a creation without init code, in which the reference runs nothing.
     pub(crate) idle: bool,
     /// The last frame that ended by itself gave bytes back.
@@ -119,6 +121,7 @@ impl ScriptTracer {
             inner: Vec::new(),
             top: Top::default(),
             opcode: 0,
+            memory: 0,
             idle: false,
             returned: false,
             refund_base: 0,
@@ -171,7 +174,7 @@ impl ScriptTracer {
         self.inner.clear();
         self.refunds.clear();
         self.top = Top::default();
-        (self.opcode, self.idle, self.returned, self.refund_base) = (0, false, false, 0);
+        (self.opcode, self.memory, self.idle, self.returned, self.refund_base) = (0, 0, false, false, 0);
     }
 
     fn send_begin(&mut self, tx: &TxContext, again: bool) -> Result<(), Stop> {

@@ -24,7 +24,7 @@ use revm::bytecode::opcode as op;
 use revm::context_interface::{ContextTr, JournalTr};
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl};
+use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl, MemoryTr};
 use revm::interpreter::{
     CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, InstructionResult, Interpreter,
     InterpreterAction,
@@ -124,6 +124,8 @@ impl Observed for StepWriter<'_> {
 pub(crate) struct StructLogger {
     pub(crate) lines: StepLines,
     pub(crate) before: Before,
+    /// Size of memory before the running instruction, in bytes.
+    memory: u64,
     opcode: u8,
     /// The running frame is a creation without init code, in which the reference runs nothing.
     pub(crate) idle: bool,
@@ -151,6 +153,7 @@ impl StructLogger {
         Self {
             lines,
             before: Before::default(),
+            memory: 0,
             opcode: 0,
             idle: false,
             returned: false,
@@ -188,6 +191,7 @@ impl<'l, 'w> StructLogWriter<'l, 'w> {
         let StructLogger {
             lines,
             before,
+            memory,
             opcode,
             idle,
             returned,
@@ -197,7 +201,7 @@ impl<'l, 'w> StructLogWriter<'l, 'w> {
             slot,
             started,
         } = &mut *logger;
-        (*before, *opcode, *refund_base, *slot) = (Before::default(), 0, 0, U256::ZERO);
+        (*before, *memory, *opcode, *refund_base, *slot) = (Before::default(), 0, 0, 0, U256::ZERO);
         (*idle, *returned, *unpaid, *started) = (false, false, false, false);
         refunds.clear();
         lines.begin(json);
@@ -218,7 +222,7 @@ impl<'l, 'w> StructLogWriter<'l, 'w> {
         let Self { logger, json, .. } = self;
         let failure = Failure::of(interpreter, &logger.before, context);
         let fault = failure.classify(result, context);
-        let step = failure.step(&fault, contract, context);
+        let step = failure.with_memory(logger.memory).step(&fault, contract, context);
         logger.lines.count(logger.opcode, step.cost);
         if !logger.lines.is_open() {
             return;
@@ -322,6 +326,7 @@ impl<'a> Inspector<EvmContext<'a>> for StructLogWriter<'_, '_> {
         let gas = interpreter.gas.remaining();
         let Self { logger, json, .. } = self;
         logger.before = Before::of(interpreter, context);
+        logger.memory = interpreter.memory.size() as u64;
         logger.opcode = opcode;
         if logger.lines.is_full() || logger.idle {
             return;
