@@ -3,7 +3,8 @@
 //! Reading the clock costs more than an instruction, so instructions have weights: the limits are
 //! checked after every [`WEIGHT_BETWEEN_LOOKS`], which is some ten microseconds of plain
 //! instructions. Instructions that may take long weigh more, and those whose time depends on the
-//! bytes that they read are weighed by these.
+//! bytes that they read are weighed by these. Text that a step writes weighs as well: with memory
+//! a step may be megabytes.
 
 use crate::delegate_frame_hooks;
 use crate::error::TraceError;
@@ -60,6 +61,9 @@ const SIZED_WEIGHT: u64 = 64;
 /// Bytes that are hashed in the time of a plain instruction.
 const BYTES_A_WEIGHT: u64 = 2;
 
+/// Bytes of text that are written in the time of a plain instruction.
+const TEXT_BYTES_A_WEIGHT: u64 = 64;
+
 /// Weight of an instruction that takes the number of its bytes as the second word of the stack.
 fn weight_by_size(interpreter: &Interpreter<EthInterpreter>) -> u32 {
     // What is beyond any memory runs out of gas.
@@ -99,6 +103,8 @@ pub struct LimitedInspector<'t, T: ?Sized> {
     limits: Limits,
     started: Instant,
     weight_left: u32,
+    /// Bytes of struct logs after the last step.
+    text_bytes: u64,
     abort: Option<TraceError>,
 }
 
@@ -106,7 +112,7 @@ impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
     /// Starts the clock.
     pub fn new(tracer: &'t mut T, limits: Limits) -> Self {
         let weight_left = if limits.timeout.is_zero() { 1 } else { WEIGHT_BETWEEN_LOOKS };
-        Self { tracer, limits, started: Instant::now(), weight_left, abort: None }
+        Self { tracer, limits, started: Instant::now(), weight_left, text_bytes: 0, abort: None }
     }
 
     /// Why the transaction was stopped, if it was, or why there is no result of it.
@@ -126,6 +132,19 @@ impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
             self.weight_left = 1;
             halt(interpreter, context);
         }
+    }
+
+    /// Takes off the weight of the text that a step has written; all of it where nobody wants more.
+    #[inline]
+    fn weigh_text(&mut self) {
+        let bytes = self.tracer.step_bytes();
+        if bytes == self.text_bytes {
+            return;
+        }
+        let written = bytes.saturating_sub(self.text_bytes) / TEXT_BYTES_A_WEIGHT;
+        self.text_bytes = bytes;
+        let weight = if self.tracer.is_closed() { u64::MAX } else { written };
+        self.weight_left = self.weight_left.saturating_sub(u32::try_from(weight).unwrap_or(u32::MAX));
     }
 
     fn reason(&self) -> Option<TraceError> {
@@ -213,6 +232,7 @@ impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for LimitedInspector<'_
     fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         if self.abort.is_none() {
             self.tracer.step_end(interpreter, context);
+            self.weigh_text();
         }
     }
 }
