@@ -188,6 +188,8 @@ impl Pool {
             self.shared.metrics.count(ScriptOutcome::Failed);
             return grant(Err(Refused::Unconfined { missing }));
         }
+        // The keeper sleeps while all are idle: one that ended since is not to be granted.
+        keeper::reap(&self.shared, &mut state);
         state.next_id += 1;
         let (id, holder) = (state.next_id, Holder { client, script });
         state.used = true;
@@ -222,6 +224,12 @@ impl Pool {
     /// A child that is idle while no request waits.
     pub fn try_lease(&self, client: &Arc<str>, script: u64) -> Option<Lease> {
         let mut state = self.shared.state.lock();
+        let idle = state.idle.len();
+        keeper::reap(&self.shared, &mut state);
+        if state.idle.len() < idle {
+            // Another one is to be started.
+            self.shared.wake.notify_all();
+        }
         let holder = Holder { client: client.clone(), script };
         if state.queue.len() > 0 || state.closed || !state.supply(&self.shared.options).may_take(&holder, 1) {
             return None;
