@@ -156,7 +156,8 @@ impl Shared {
     fn look(&self, taken: &mut BTreeMap<String, ActiveRequest>) {
         let requested = self.names(REQUEST);
         taken.retain(|name, taken| {
-            if !requested.contains(name) {
+            // A folder that cannot be listed, or that lists too many, withdraws nothing.
+            if !requested.contains(name) && !self.path(name, REQUEST).exists() {
                 taken.running.cancel();
                 if !taken.running.has_ended() {
                     return true;
