@@ -126,9 +126,9 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::Keccak { data } => short(|w| w.hash(&alloy_primitives::keccak256(&data))),
         Request::Accounts => wallet::accounts(home),
         Request::SignDigest { account, digest } => wallet::sign_digest(home, &account, &digest),
-        Request::FillTransaction { transaction } => wallet::fill(home, transaction),
-        Request::SignTransaction { transaction } => wallet::sign(home, transaction),
-        Request::SendTransaction { transaction } => wallet::send(home, transaction),
+        Request::FillTransaction { transaction } => wallet::fill(home, transaction, stop),
+        Request::SignTransaction { transaction } => wallet::sign(home, transaction, stop),
+        Request::SendTransaction { transaction } => wallet::send(home, transaction, stop),
         Request::BuildBlock { parent, attributes, transactions, extra_data } => {
             build_block::build(home, build_block::Asked { parent, attributes, transactions, extra_data })
         }

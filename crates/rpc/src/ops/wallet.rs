@@ -13,6 +13,7 @@ use hearth_dev_chain::placeholder_signature;
 use hearth_evm::{CallLimits, CallRequest, MAX_TX_BLOBS, estimate_gas};
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
 use hearth_primitives::Transaction;
+use hearth_tracers::Cancel;
 
 /// Most bytes of the head of an RLP list.
 const LIST_HEAD_BYTES: usize = 9;
@@ -45,8 +46,8 @@ fn signature(home: &Home, account: &Address, digest: &B256) -> Result<Signature,
 }
 
 /// What is missing filled in: `{raw, tx}` without a signature.
-pub(super) fn fill(home: &Home, request: CallRequest) -> Answer {
-    let unsigned = filled(home, request)?;
+pub(super) fn fill(home: &Home, request: CallRequest, stop: &Cancel) -> Answer {
+    let unsigned = filled(home, request, stop)?;
     let bare = matches!(unsigned, Unsigned::Legacy(_));
     let transaction = with_signature(unsigned, Signature::new(U256::ZERO, U256::ZERO, false));
     let raw = if bare { unsigned_legacy(&transaction) } else { transaction.encoded_2718() };
@@ -71,35 +72,35 @@ fn unsigned_legacy(transaction: &Transaction) -> Vec<u8> {
 }
 
 /// Filled in and signed: `{raw, tx}`.
-pub(super) fn sign(home: &Home, request: CallRequest) -> Answer {
+pub(super) fn sign(home: &Home, request: CallRequest, stop: &Cancel) -> Answer {
     let from = request.from.ok_or(NodeError::MissingSender)?;
     // Before any work is done for an account whose key is not here.
     if !has_key(home, &from) {
         return Err(NodeError::UnknownAccount);
     }
-    let transaction = signed(home, &from, filled(home, request)?)?;
+    let transaction = signed(home, &from, filled(home, request, stop)?)?;
     Ok(render(&transaction, &transaction.encoded_2718()))
 }
 
 /// Fills in, signs and sends a transaction; returns its hash. A transaction without a sender is
 /// sent from the first account.
-pub(super) fn send(home: &Home, mut request: CallRequest) -> Answer {
+pub(super) fn send(home: &Home, mut request: CallRequest, stop: &Cancel) -> Answer {
     let first = || home.signer().and_then(|signer| signer.accounts().next().copied());
     let from = request.from.or_else(first).ok_or(NodeError::UnknownAccount)?;
     request.from = Some(from);
     if has_key(home, &from) {
-        return submit(home, request, from, |unsigned| signed(home, &from, unsigned));
+        return submit(home, request, from, stop, |unsigned| signed(home, &from, unsigned));
     }
     match home.dev() {
-        Some(dev) if dev.impersonation().allows(&from) => send_unsigned(home, request),
+        Some(dev) if dev.impersonation().allows(&from) => send_unsigned(home, request, stop),
         _ => Err(NodeError::UnknownAccount),
     }
 }
 
 /// Filled in and sent in the name of its sender, whose signature is not needed; its hash.
-pub(super) fn send_unsigned(home: &Home, request: CallRequest) -> Answer {
+pub(super) fn send_unsigned(home: &Home, request: CallRequest, stop: &Cancel) -> Answer {
     let from = request.from.unwrap_or_default();
-    submit(home, request, from, |unsigned| Ok(with_signature(unsigned, placeholder_signature(&from))))
+    submit(home, request, from, stop, |unsigned| Ok(with_signature(unsigned, placeholder_signature(&from))))
 }
 
 /// Fills in a transaction and adds it to the pool of a development chain. A nonce that the request
@@ -110,12 +111,13 @@ fn submit(
     home: &Home,
     mut request: CallRequest,
     sender: Address,
+    stop: &Cancel,
     finish: impl FnOnce(Unsigned) -> Result<Transaction, NodeError>,
 ) -> Answer {
     let Some(dev) = home.dev() else {
         return Err(NodeError::UnknownAccount);
     };
-    fill_but_nonce(home, &mut request)?;
+    fill_but_nonce(home, &mut request, stop)?;
     let open = request.from.filter(|_| request.nonce.is_none());
     let done = dev.submit_next(open.as_ref(), Some(sender), |next| {
         request.nonce.get_or_insert(U64::from(next));
@@ -128,9 +130,9 @@ fn submit(
 }
 
 /// Filled in, with a stand-in for the signature.
-pub(super) fn unsigned(home: &Home, request: CallRequest) -> Result<Transaction, NodeError> {
+pub(super) fn unsigned(home: &Home, request: CallRequest, stop: &Cancel) -> Result<Transaction, NodeError> {
     let from = request.from.unwrap_or_default();
-    Ok(with_signature(filled(home, request)?, placeholder_signature(&from)))
+    Ok(with_signature(filled(home, request, stop)?, placeholder_signature(&from)))
 }
 
 fn has_key(home: &Home, account: &Address) -> bool {
@@ -172,8 +174,8 @@ fn render(transaction: &Transaction, raw: &[u8]) -> Vec<u8> {
 
 /// Fills in what a request leaves open, in go-ethereum's way and with its refusals
 /// (internal/ethapi/transaction_args.go: setDefaults).
-fn filled(home: &Home, mut request: CallRequest) -> Result<Unsigned, NodeError> {
-    fill_but_nonce(home, &mut request)?;
+fn filled(home: &Home, mut request: CallRequest, stop: &Cancel) -> Result<Unsigned, NodeError> {
+    fill_but_nonce(home, &mut request, stop)?;
     if request.nonce.is_none() {
         let next = home.next_nonce(&request.from.unwrap_or_default())?;
         request.nonce = Some(U64::from(next));
@@ -182,12 +184,12 @@ fn filled(home: &Home, mut request: CallRequest) -> Result<Unsigned, NodeError> 
 }
 
 /// Fills in the fees of a request, checks it and fills in its gas.
-fn fill_but_nonce(home: &Home, request: &mut CallRequest) -> Result<(), NodeError> {
+fn fill_but_nonce(home: &Home, request: &mut CallRequest, stop: &Cancel) -> Result<(), NodeError> {
     fill_fees(home, request)?;
     check(home, request)?;
     if request.gas.is_none() {
         let pending = Some(BlockRef::Number(BlockNumberOrTag::Pending));
-        let gas = at_site(home, pending, &home.stop(), |site, limits: CallLimits<'_>| {
+        let gas = at_site(home, pending, stop, |site, limits: CallLimits<'_>| {
             estimate_gas(site, request, None, None, &limits)
         })?;
         request.gas = Some(gas.try_into().unwrap_or_default());

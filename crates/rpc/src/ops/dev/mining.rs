@@ -115,7 +115,7 @@ fn branch(
                 };
                 request.nonce = Some(U64::from(nonce));
                 next.insert(sender, nonce.saturating_add(1));
-                (wallet::unsigned(site.home, request)?, sender)
+                (wallet::unsigned(site.home, request, site.stop)?, sender)
             }
             _ => return Err(wrong("takes either bytes or fields".to_owned())),
         };

@@ -166,7 +166,9 @@ pub(super) fn answer(home: &Home, request: DevRequest, stop: &Cancel) -> Answer 
         DevRequest::SetErc20Allowance { owner, spender, token, amount } => {
             erc20::set(&site, token, erc20::Entry::Allowance(owner, spender), amount)
         }
-        DevRequest::SendUnsignedTransaction { transaction } => wallet::send_unsigned(home, *transaction),
+        DevRequest::SendUnsignedTransaction { transaction } => {
+            wallet::send_unsigned(home, *transaction, stop)
+        }
         DevRequest::SetLoggingEnabled { .. } => null(),
     }
 }
