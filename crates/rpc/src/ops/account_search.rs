@@ -286,7 +286,13 @@ fn created(block: &StoredBlock, index: usize, creator: &Address) -> Answer {
 
 /// Hash of the mined transaction of a sender with a nonce. A sender's nonces rise from block to
 /// block, so the blocks that the address index names are halved until one is left.
-pub(super) fn by_sender(traces: &Traces, sender: &Address, nonce: u64, max_blocks: u64) -> Answer {
+pub(super) fn by_sender(
+    traces: &Traces,
+    sender: &Address,
+    nonce: u64,
+    max_blocks: u64,
+    stop: &Cancel,
+) -> Answer {
     let home = traces.home();
     let floor = Floor::of(home)?;
     floor.check_from(0)?;
@@ -298,6 +304,9 @@ pub(super) fn by_sender(traces: &Traces, sender: &Address, nonce: u64, max_block
         // has there.
         let mut at = None;
         for (looked_at, height) in (0..).zip(reader.account_blocks_back(sender, middle, low)?) {
+            if stop.is_cancelled() {
+                return Err(home.interrupted());
+            }
             if looked_at >= max_blocks {
                 let message = format!(
                     "the sender has no transaction in {looked_at} blocks that may have one, and no more are read (evm.max_trace_filter_blocks)"

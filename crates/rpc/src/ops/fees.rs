@@ -7,6 +7,7 @@ use hearth_chain::fees;
 use hearth_home::{BlockNumber, Home, JsonWriter, NodeError};
 use hearth_ledger::{StoredBlock, StoredReceipts};
 use hearth_primitives::Height;
+use hearth_tracers::Cancel;
 use std::sync::Arc;
 
 /// Most percentiles in one request (eth/gasprice/feehistory.go of go-ethereum: maxQueryLimit).
@@ -52,7 +53,13 @@ struct BlockFees {
     rewards: Vec<u128>,
 }
 
-pub(super) fn fee_history(home: &Home, count: u64, newest: BlockNumber, percentiles: &[f64]) -> Answer {
+pub(super) fn fee_history(
+    home: &Home,
+    count: u64,
+    newest: BlockNumber,
+    percentiles: &[f64],
+    stop: &Cancel,
+) -> Answer {
     if count == 0 {
         return Ok(NO_HISTORY.into());
     }
@@ -81,6 +88,9 @@ pub(super) fn fee_history(home: &Home, count: u64, newest: BlockNumber, percenti
     let oldest = last + 1 - count;
     let mut rows = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
     for number in oldest..=last {
+        if stop.is_cancelled() {
+            return Err(home.interrupted());
+        }
         rows.push(match pending.as_ref().filter(|_| number == last) {
             Some(pending) => {
                 let block = pending.block(home.chain())?;

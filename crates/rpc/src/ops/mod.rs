@@ -65,7 +65,8 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::BaseFee => fees::base_fee(home),
         Request::BlobBaseFee => fees::blob_base_fee(home),
         Request::FeeHistory { block_count, newest_block, reward_percentiles } => {
-            fees::fee_history(home, block_count.to(), newest_block, &reward_percentiles.unwrap_or_default())
+            let percentiles = reward_percentiles.unwrap_or_default();
+            fees::fee_history(home, block_count.to(), newest_block, &percentiles, stop)
         }
         Request::GetBalance { address, block } => state::balance(home, &address, block),
         Request::GetCode { address, block } => state::code(home, &address, block),
@@ -108,7 +109,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
             account_search::creation(&rpc.traces, &asked, stop)
         }
         Request::SenderTransaction { address, nonce, max_blocks } => {
-            account_search::by_sender(&rpc.traces, &address, nonce.to(), max_blocks)
+            account_search::by_sender(&rpc.traces, &address, nonce.to(), max_blocks, stop)
         }
         Request::Config => config::of_forks(home),
         Request::Capabilities => config::capabilities(home),
@@ -141,13 +142,13 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::GetRawReceipts { block } => raw::receipts(home, block),
         Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
         Request::GetBadBlocks => bad_blocks::list(home),
-        Request::IntermediateRoots { hash } => roots::intermediate(home, &hash),
+        Request::IntermediateRoots { hash } => roots::intermediate(home, &hash, stop),
         Request::ExecutionWitness { block, legacy } => witness::of_block(home, block, legacy),
         Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
             let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);
             let tx_index = tx_index.to();
             let range = storage_range::StoragePage { block, tx_index, address, start: &key_start, max_slots };
-            storage_range::at(&rpc.traces, &range)
+            storage_range::at(&rpc.traces, &range, stop)
         }
     }
 }

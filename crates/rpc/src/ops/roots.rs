@@ -6,10 +6,11 @@ use alloy_primitives::B256;
 use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
 use hearth_home::{Home, JsonWriter, NodeError, chain_error};
 use hearth_primitives::{Failure, Height, RootTracker as _};
+use hearth_tracers::Cancel;
 use hearth_traces::check_traceable;
 use std::sync::atomic::Ordering;
 
-pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
+pub(super) fn intermediate(home: &Home, hash: &B256, stop: &Cancel) -> Answer {
     let (stored, refused);
     let block = match home.block_by_hash(hash)? {
         Some(found) => {
@@ -43,8 +44,8 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     }
     let mut roots = Vec::with_capacity(transactions.len());
     for (tx, sender) in transactions.iter().zip(&senders) {
-        if home.stopping().load(Ordering::Relaxed) {
-            return Err(NodeError::Closed);
+        if stop.is_cancelled() || home.stopping().load(Ordering::Relaxed) {
+            return Err(home.interrupted());
         }
         // The roots up to a transaction that does not execute are the answer, as in go-ethereum
         // (eth/tracers/api.go: IntermediateRoots).

@@ -3,6 +3,7 @@
 use super::Answer;
 use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_home::{BlockNumber, BlockRef, JsonWriter};
+use hearth_tracers::Cancel;
 use hearth_traces::{CallSite, Traces};
 
 /// Most slots of one answer; `nextKey` continues behind them.
@@ -19,14 +20,14 @@ pub(super) struct StoragePage<'a> {
     pub max_slots: usize,
 }
 
-pub(super) fn at(traces: &Traces, range: &StoragePage<'_>) -> Answer {
+pub(super) fn at(traces: &Traces, range: &StoragePage<'_>, stop: &Cancel) -> Answer {
     let block = match range.block {
         BlockRef::Number(BlockNumber::Pending) => BlockRef::latest(),
         block => block,
     };
     let site = CallSite::find(traces.home(), block, Some(range.tx_index), |_| Ok(()))?;
     let mut slots: Vec<(B256, U256, U256)> = site
-        .storage_of(traces, range.address)?
+        .storage_of(traces, range.address, stop)?
         .into_iter()
         .map(|(slot, value)| (keccak256(slot.to_be_bytes::<32>()), slot, value))
         .collect();

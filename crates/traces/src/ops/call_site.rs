@@ -139,15 +139,21 @@ impl CallSite {
         Ok(executor)
     }
 
-    /// Every slot of an account that is not zero where calls begin, in any order.
+    /// Every slot of an account that is not zero where calls begin, in any order. `cancel` ends the
+    /// execution of the transactions before the site.
     ///
     /// # Errors
     /// As [`Self::session`].
-    pub fn storage_of(&self, traces: &Traces, address: Address) -> Result<Vec<(U256, U256)>, NodeError> {
+    pub fn storage_of(
+        &self,
+        traces: &Traces,
+        address: Address,
+        cancel: &Cancel,
+    ) -> Result<Vec<(U256, U256)>, NodeError> {
         match self.index {
             None => Ok(self.state.storage_of(&address)?),
             Some(index) => {
-                let stopping = || traces.home().stopping().load(Ordering::Relaxed);
+                let stopping = || cancel.is_cancelled() || traces.home().stopping().load(Ordering::Relaxed);
                 let reads = self.reads();
                 Ok(self.executor(traces, &*reads, index, &stopping)?.state().storage_of(address)?)
             }
