@@ -104,16 +104,9 @@ impl Traces {
     ) -> Result<(), NodeError> {
         // Two runs of a script need not give the same bytes.
         if index.is_some() || !plan.scripts().is_empty() {
-            return self.trace_into(
-                (block, hash),
-                senders,
-                index,
-                plan,
-                limits,
-                TraceOutput::alone(sender, 0),
-            );
+            return self.trace_into((block, hash), senders, index, plan, limits, TraceOutput::alone(sender));
         }
-        let skip = match self.capsules().shared.join(hash, plan) {
+        let sent = match self.capsules().shared.join(hash, plan) {
             Part::Leads(leader) => {
                 let out = TraceOutput::leading(sender, &leader);
                 self.trace_into((block, hash), senders, None, plan, limits, out)?;
@@ -122,11 +115,14 @@ impl Traces {
             }
             Part::Follows(running) => running.follow(sender, limits)?,
         };
-        match skip {
-            None => Ok(()),
-            Some(skip) => {
-                self.trace_into((block, hash), senders, None, plan, limits, TraceOutput::alone(sender, skip))
+        let Some(mut sent) = sent else { return Ok(()) };
+        let out = TraceOutput::resuming(sender, &mut sent);
+        match self.trace_into((block, hash), senders, None, plan, limits, out) {
+            Ok(()) | Err(NodeError::Cancelled) if sent.differs() && !limits.cancel.is_cancelled() => {
+                let message = "the same trace gave another result this time (was it cut at its timeout?)";
+                Err(NodeError::LimitExceeded { message: message.to_owned() })
             }
+            done => done,
         }
     }
 }

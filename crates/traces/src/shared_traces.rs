@@ -3,9 +3,10 @@
 //!
 //! The first request keeps its output, up to a limit, and the others read it. A request that cannot
 //! follow (the output is too large, the trace was cancelled or is too slow) executes the block
-//! itself and skips the bytes that it has sent already: the output is the same each time.
+//! itself and skips the bytes that it has sent already. They are compared by their hash: a trace
+//! that is cut at its timeout is another one each time.
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, Keccak256};
 use hearth_home::{ByteSender, NodeError, TraceSourceKind};
 use hearth_tracers::{Limits, Sink, SinkClosed, TracePlan};
 use parking_lot::{Condvar, Mutex};
@@ -116,27 +117,27 @@ impl Running {
         self.more.notify_all();
     }
 
-    /// Sends the output of another request's trace. `Ok(None)` if that was all of it; otherwise the
-    /// number of bytes that were sent before this request had to execute the rest itself.
+    /// Sends the output of another request's trace. `Ok(None)` if that was all of it; otherwise
+    /// what was sent before this request had to execute the rest itself.
     ///
     /// # Errors
     /// [`NodeError::Cancelled`] if the client has left.
-    pub fn follow(&self, sender: &mut ByteSender, limits: &Limits) -> Result<Option<u64>, NodeError> {
-        let mut sent = 0;
+    pub fn follow(&self, sender: &mut ByteSender, limits: &Limits) -> Result<Option<SentPart>, NodeError> {
+        let (mut sent, mut hash) = (0, Keccak256::new());
         loop {
             let piece = {
                 let mut buffer = self.buffer.lock();
                 if buffer.bytes.len() <= sent && buffer.end == End::Open {
                     let late = self.more.wait_for(&mut buffer, PATIENCE).timed_out();
                     if late && buffer.bytes.len() <= sent {
-                        return Ok(Some(sent as u64));
+                        return Ok(Some(SentPart::new(sent, hash)));
                     }
                 }
                 if let Some(origin) = buffer.origin.filter(|_| sent == 0) {
                     sender.set_origin(origin);
                 }
                 match buffer.end {
-                    End::Lost => return Ok(Some(sent as u64)),
+                    End::Lost => return Ok(Some(SentPart::new(sent, hash))),
                     End::Whole if buffer.bytes.len() == sent => return Ok(None),
                     _ => buffer.bytes[sent..].iter().take(PIECE_BYTES).copied().collect::<Vec<u8>>(),
                 }
@@ -145,33 +146,74 @@ impl Running {
                 return Err(NodeError::Cancelled);
             }
             sent += piece.len();
+            hash.update(&piece);
             sender.write(&piece).map_err(|_| NodeError::Cancelled)?;
         }
+    }
+}
+
+/// What a reader has of another request's trace, while the trace is made again.
+pub struct SentPart {
+    /// Bytes that were not made again so far.
+    left: u64,
+    hash: B256,
+    again: Keccak256,
+    differs: bool,
+}
+
+impl SentPart {
+    fn new(bytes: usize, hash: Keccak256) -> Self {
+        Self { left: bytes as u64, hash: hash.finalize(), again: Keccak256::new(), differs: false }
+    }
+
+    /// Takes off what of a chunk the reader has; how much of it that is.
+    fn pass(&mut self, chunk: &[u8]) -> Result<usize, SinkClosed> {
+        if self.left == 0 {
+            return if self.differs { Err(SinkClosed) } else { Ok(0) };
+        }
+        let known = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
+        self.left -= known as u64;
+        self.again.update(&chunk[..known]);
+        if self.left == 0 {
+            self.differs = std::mem::take(&mut self.again).finalize() != self.hash;
+        }
+        if self.differs { Err(SinkClosed) } else { Ok(known) }
+    }
+
+    /// Whether the trace that was made again does not begin as the one that was read.
+    pub fn differs(&self) -> bool {
+        self.differs || self.left > 0
     }
 }
 
 /// Destination of a trace: its own client, and other clients that requested the same trace.
 pub struct TraceOutput<'a> {
     sender: &'a mut ByteSender,
-    /// Bytes that the reader has already.
-    skip: u64,
+    /// What the reader has already.
+    sent: Option<&'a mut SentPart>,
     running: Option<&'a Running>,
 }
 
 impl<'a> TraceOutput<'a> {
-    /// To the reader alone, who has `skip` bytes already.
-    pub fn alone(sender: &'a mut ByteSender, skip: u64) -> Self {
-        Self { sender, skip, running: None }
+    /// To the reader alone.
+    pub fn alone(sender: &'a mut ByteSender) -> Self {
+        Self { sender, sent: None, running: None }
+    }
+
+    /// To the reader alone, who has a part already. Where the trace does not begin with it, the
+    /// output closes; [`SentPart::differs`] says so.
+    pub fn resuming(sender: &'a mut ByteSender, sent: &'a mut SentPart) -> Self {
+        Self { sender, sent: Some(sent), running: None }
     }
 
     /// To the reader and to all who have joined.
     pub fn leading(sender: &'a mut ByteSender, leader: &'a Leader<'_>) -> Self {
-        Self { sender, skip: 0, running: Some(&leader.running) }
+        Self { sender, sent: None, running: Some(&leader.running) }
     }
 
     /// Says what the trace is made from, before its first byte.
     pub fn set_origin(&mut self, origin: TraceSourceKind) {
-        if self.skip == 0 {
+        if self.sent.as_ref().is_none_or(|sent| sent.left == 0) {
             self.sender.set_origin(origin);
         }
         if let Some(running) = self.running {
@@ -185,8 +227,10 @@ impl Sink for TraceOutput<'_> {
         if let Some(running) = self.running {
             running.add(chunk);
         }
-        let known = usize::try_from(self.skip).unwrap_or(usize::MAX).min(chunk.len());
-        self.skip -= known as u64;
+        let known = match &mut self.sent {
+            Some(sent) => sent.pass(chunk)?,
+            None => 0,
+        };
         Sink::write(self.sender, &chunk[known..])
     }
 }
@@ -244,7 +288,7 @@ mod tests {
         leader.whole();
         drop(leader);
         first.finish(Ok(()));
-        assert_eq!(follower.join().expect("ends"), None);
+        assert!(follower.join().expect("ends").is_none());
         assert_eq!(read(&first_stream), b"[1,2]");
         assert_eq!(read(&second_stream), b"[1,2]");
         assert_eq!(second_stream.origin(), Some(TraceSourceKind::Capsule));
@@ -262,17 +306,39 @@ mod tests {
         out.write(b"[").expect("room");
         let (mut second, second_stream) = stream::channel(|| {});
         let limits = Limits::default();
-        assert_eq!(lost.follow(&mut second, &limits).expect("reads"), Some(1), "nothing more came in time");
-        let mut again = TraceOutput::alone(&mut second, 1);
+        let sent = lost.follow(&mut second, &limits).expect("reads");
+        let mut sent = sent.expect("nothing more came in time");
+        assert!(sent.left == 1 && sent.differs());
+        let mut again = TraceOutput::resuming(&mut second, &mut sent);
         again.write(b"[").expect("room");
         again.write(b"7]").expect("room");
+        assert!(!sent.differs());
         second.finish(Ok(()));
         assert_eq!(read(&second_stream), b"[7]");
         out.write(&vec![b' '; SHARED_TRACE_BYTES]).expect("room");
         let (mut third, _third_stream) = stream::channel(|| {});
-        assert_eq!(large.follow(&mut third, &limits).expect("reads"), Some(0), "too large");
+        let mut none = large.follow(&mut third, &limits).expect("reads").expect("too large");
+        assert!(none.left == 0 && !none.differs());
+        assert_eq!(none.pass(b"[7"), Ok(0));
         drop(leader);
         first.finish(Ok(()));
         assert_eq!(reader.join().expect("ends"), SHARED_TRACE_BYTES + 1);
+    }
+
+    #[test]
+    fn a_trace_that_begins_otherwise_is_not_continued() {
+        let mut hash = Keccak256::new();
+        hash.update(b"[1,2");
+        let part = || SentPart::new(4, hash.clone());
+        let mut same = part();
+        assert_eq!((same.pass(b"[1,"), same.pass(b"2,3]"), same.pass(b"4")), (Ok(3), Ok(1), Ok(0)));
+        assert!(!same.differs());
+        let mut other = part();
+        assert_eq!((other.pass(b"[1,"), other.pass(b"3,3]")), (Ok(3), Err(SinkClosed)));
+        assert_eq!(other.pass(b"4"), Err(SinkClosed));
+        assert!(other.differs());
+        let mut short = part();
+        assert_eq!(short.pass(b"[1"), Ok(2));
+        assert!(short.differs());
     }
 }

@@ -176,7 +176,7 @@ impl Traces {
         // The header is known with another body: data stored under its hash does not belong to this
         // block.
         let hash = if known.is_some() { B256::ZERO } else { hash };
-        self.trace_into((block, hash), &senders, None, plan, limits, TraceOutput::alone(sender, 0))
+        self.trace_into((block, hash), &senders, None, plan, limits, TraceOutput::alone(sender))
     }
 
     /// Executes what a trace needs, and writes it.
