@@ -96,7 +96,7 @@ impl Traces {
                 profile::of_transaction(self, hash, plan, &limits, &mut sender)
             }
             TraceSubject::StateAccess(hash) => {
-                state_access::of_transaction(self, hash, &limits.cancel, &mut sender)
+                state_access::of_transaction(self, hash, &limits, &mut sender)
             }
             TraceSubject::BadBlock(hash) => {
                 self.trace_given(&home.bad_block(hash)?, plan, &limits, &mut sender)

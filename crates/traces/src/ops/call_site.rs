@@ -12,7 +12,7 @@ use hearth_evm::{
 use hearth_home::{BlockNumber, BlockRef, Home, NodeError, TraceSource, chain_error};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Changeset, Failure, StateReader};
-use hearth_tracers::{Cancel, Replay, StateReads, TraceError, TxContext, TxEnd};
+use hearth_tracers::{Cancel, Limits, Replay, StateReads, TraceError, TxContext, TxEnd};
 use revm::Inspector;
 use std::{
     num::NonZeroU64,
@@ -74,7 +74,7 @@ impl CallSite {
     }
 
     /// A session of calls in the environment of the block, after the execution of the transactions
-    /// before the site; `reads` is [`Self::reads`].
+    /// before the site, for which the limits hold as well; `reads` is [`Self::reads`].
     ///
     /// # Errors
     /// [`NodeError::Execution`] if those transactions do not execute again, and for contradictory
@@ -84,7 +84,7 @@ impl CallSite {
         traces: &'a Traces,
         reads: &'a dyn StateReader,
         overrides: Option<&BlockOverrides>,
-        cancel: &Cancel,
+        limits: &Limits,
     ) -> Result<(CallSession<'a>, u64), NodeError> {
         let home = traces.home();
         let (chain, hashes) = (home.chain(), home.chain().reader().hashes());
@@ -95,7 +95,11 @@ impl CallSite {
                 CallSession::new(rules, header, overrides, reads, hashes).map_err(NodeError::from)?;
             return Ok((session, 0));
         };
-        let executor = self.executor(traces, reads, index, &|| cancel.is_cancelled())?;
+        let stopping = || limits.cancel.is_cancelled() || limits.call_is_over();
+        let executor = self.executor(traces, reads, index, &stopping).map_err(|error| match error {
+            NodeError::Cancelled if !limits.cancel.is_cancelled() => trace_error(TraceError::CallTimeout),
+            error => error,
+        })?;
         let logs = executor.log_count();
         let session =
             CallSession::after(rules, header, overrides, executor.into_state()).map_err(NodeError::from)?;

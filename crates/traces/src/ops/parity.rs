@@ -77,7 +77,7 @@ pub fn calls(
     let requests = asked.calls.iter().map(|call| call.request(traces, &site));
     let requests: Vec<CallRequest> = requests.collect::<Result<_, _>>()?;
     let reads = site.reads();
-    let session = site.session(traces, &*reads, None, &limits.cancel)?;
+    let session = site.session(traces, &*reads, None, limits)?;
     let mut replay = CallReplay::new(session, home.config().rpc.gas_cap);
     let started = Instant::now();
     let mut out = Listed { out: Counted { sender, written: 0 }, before: b"" };

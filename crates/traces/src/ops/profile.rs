@@ -55,7 +55,12 @@ pub fn of_transaction(
         let replay = source.through(&timed).replay(home.chain().spec(), (block, stored.hash), Some(&senders));
         let mut replay = replay.map_err(to_error)?;
         let build_block_context = clock.lap();
-        replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(to_error)?;
+        let within = Limits { timeout: plan.timeout, ..limits.clone() };
+        let stopping = || within.cancel.is_cancelled() || within.call_is_over();
+        replay.seek(index, &stopping).map_err(|error| match error {
+            TraceError::Cancelled if !within.cancel.is_cancelled() => to_error(TraceError::CallTimeout),
+            error => to_error(error),
+        })?;
         let replay_transactions = clock.lap();
         let mut watched = TimedReplay { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
         let mut sink = LazyHead { sender, head: b"{\"trace\":" };

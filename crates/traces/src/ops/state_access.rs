@@ -21,14 +21,14 @@
 use super::{Answer, timed_state::TimedState};
 use crate::Traces;
 use crate::{
-    trace::{check_traceable, no_transaction},
+    trace::{check_traceable, no_transaction, trace_error},
     trace_source::replay_error,
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
 use hearth_home::{ByteSender, JsonWriter, LookbackPolicy, NodeError};
 use hearth_primitives::{Account, Changeset, Failure, ReadSet, StateReader as _};
-use hearth_tracers::{Cancel, TraceError};
+use hearth_tracers::{Limits, TraceError};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::Ordering,
@@ -37,14 +37,14 @@ use std::{
 pub fn of_transaction(
     traces: &Traces,
     hash: &B256,
-    cancel: &Cancel,
+    limits: &Limits,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
-    let answer = answer(traces, hash, cancel, sender)?;
+    let answer = answer(traces, hash, limits, sender)?;
     sender.write(&answer).map_err(|_| NodeError::Cancelled)
 }
 
-fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) -> Answer {
+fn answer(traces: &Traces, hash: &B256, limits: &Limits, sender: &ByteSender) -> Answer {
     let home = traces.home();
     let (stored, index) =
         home.chain().reader().transaction(hash)?.ok_or_else(|| no_transaction(home, hash))?;
@@ -58,9 +58,11 @@ fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) ->
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let mut prefix = source.executor(spec, environment.clone());
         let transactions = block.body.transactions.iter().zip(senders.iter().copied());
-        let stopping = || cancel.is_cancelled() || home.stopping().load(Ordering::Relaxed);
+        let closing = || home.stopping().load(Ordering::Relaxed);
+        let stopping = || limits.cancel.is_cancelled() || closing() || limits.call_is_over();
         source.go_to(&mut prefix, index, transactions.clone(), &stopping).map_err(|error| match error {
-            TraceError::Cancelled if !cancel.is_cancelled() => NodeError::Closed,
+            TraceError::Cancelled if closing() => NodeError::Closed,
+            TraceError::Cancelled if !limits.cancel.is_cancelled() => trace_error(TraceError::CallTimeout),
             other => replay_error(&block.header, other),
         })?;
         let (tx, sender) = transactions.clone().nth(index).ok_or(NodeError::TransactionNotFound)?;

@@ -29,7 +29,8 @@ pub fn one(
     let site =
         CallSite::find(traces.home(), asked.block, index, |height| admit(traces.home(), height, sender))?;
     let reads = site.reads();
-    let session = site.session(traces, &*reads, asked.block_overrides.as_ref(), &limits.cancel)?;
+    let within = Limits { timeout: plan.timeout, ..limits.clone() };
+    let session = site.session(traces, &*reads, asked.block_overrides.as_ref(), &within)?;
     let mut replay = CallReplay::new(session, traces.home().config().rpc.gas_cap);
     replay.override_state(asked.state_overrides.as_ref())?;
     replay.set(&asked.transaction)?;
@@ -64,7 +65,8 @@ pub fn many(
     let index = asked.transaction_index.map(|index| index.to());
     let site = CallSite::find(traces.home(), block, index, |height| admit(traces.home(), height, sender))?;
     let reads = site.reads();
-    let session = site.session(traces, &*reads, asked.block_overrides.as_ref(), &limits.cancel)?;
+    let within = Limits { timeout: plan.timeout, ..limits.clone() };
+    let session = site.session(traces, &*reads, asked.block_overrides.as_ref(), &within)?;
     let mut replay = CallReplay::new(session, traces.home().config().rpc.gas_cap);
     replay.override_state(asked.state_overrides.as_ref())?;
     let timeout = plan.timeout;
