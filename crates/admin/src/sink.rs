@@ -41,7 +41,9 @@ pub(crate) fn write<T, E: From<io::Error>>(
     name.push(format!(".partial-{}", std::process::id()));
     let partial = PathBuf::from(name);
     let written = File::create(&partial).map_err(E::from).and_then(|out| {
-        let done = fill(out, is_gzip(file), work)?;
+        let done = fill(&out, is_gzip(file), work)?;
+        // The new name must not outlive a crash that the bytes do not.
+        out.sync_all()?;
         std::fs::rename(&partial, file)?;
         Ok(done)
     });
