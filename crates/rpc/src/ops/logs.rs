@@ -17,44 +17,46 @@ use hearth_tracers::Cancel;
 /// go-ethereum's text where a range ends before it begins.
 const INVALID_RANGE: &str = "invalid block range params";
 
+/// Times that a search begins again because the chain changed under it.
+const ATTEMPTS: usize = 3;
+
 pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
-    let rpc = &home.config().rpc;
-    let mut search = LogSearch {
-        found: 0,
-        max_logs: rpc.logs_max_results,
-        max_bytes: rpc.logs_max_bytes,
-        writer: JsonWriter::default(),
-    };
-    search.writer.begin_array();
-    match filter.block_hash {
-        Some(hash) => {
-            if filter.from_block.is_some() || filter.to_block.is_some() {
-                let message = "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other";
-                return Err(NodeError::invalid_params(message));
+    let Some(hash) = filter.block_hash else { return in_range(home, filter, stop) };
+    if filter.from_block.is_some() || filter.to_block.is_some() {
+        let message = "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other";
+        return Err(NodeError::invalid_params(message));
+    }
+    let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
+    let mut search = LogSearch::new(home);
+    search.block(&log_ahead::read(home, filter, &block)?).map_err(|over| over.into_error(None))?;
+    Ok(search.finish())
+}
+
+/// The logs of canonical blocks, all of one branch.
+fn in_range(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
+    let reader = home.chain().reader();
+    for _ in 0..ATTEMPTS {
+        let mut search = LogSearch::new(home);
+        let Some((first, last)) = range(home, filter)? else { return Ok(search.finish()) };
+        let first = first.max(home.first_block());
+        home.check_holes(first, last)?;
+        let top = reader.canonical_hash(last)?;
+        let query = IndexQuery::logs(&filter.address, &filter.topics);
+        let mut ahead = Ahead::new(home, filter, reader.log_blocks(query, first, last)?);
+        while let Some((height, candidate)) = ahead.next()? {
+            if stop.is_cancelled() {
+                return Err(home.interrupted());
             }
-            let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
-            search.block(&log_ahead::read(home, filter, &block)?).map_err(|over| over.into_error(None))?;
+            if let Some(candidate) = candidate {
+                search.block(&candidate).map_err(|over| over.into_error(Some((first, height))))?;
+            }
         }
-        None => {
-            if let Some((first, last)) = range(home, filter)? {
-                let first = first.max(home.first_block());
-                home.check_holes(first, last)?;
-                let query = IndexQuery::logs(&filter.address, &filter.topics);
-                let heights = home.chain().reader().log_blocks(query, first, last)?;
-                let mut ahead = Ahead::new(home, filter, heights);
-                while let Some((height, candidate)) = ahead.next()? {
-                    if stop.is_cancelled() {
-                        return Err(home.interrupted());
-                    }
-                    if let Some(candidate) = candidate {
-                        search.block(&candidate).map_err(|over| over.into_error(Some((first, height))))?;
-                    }
-                }
-            }
+        // The hash of the last block stands for those below it.
+        if reader.canonical_hash(last)? == top {
+            return Ok(search.finish());
         }
     }
-    search.writer.end_array();
-    Ok(search.writer.into_bytes())
+    Err(NodeError::Reorganised { height: home.chain().head().height })
 }
 
 /// The heights to search, both inclusive; `None` for none. Which ranges are empty and which are
@@ -141,6 +143,18 @@ impl Unsearched {
 }
 
 impl LogSearch {
+    fn new(home: &Home) -> Self {
+        let rpc = &home.config().rpc;
+        let mut writer = JsonWriter::default();
+        writer.begin_array();
+        Self { found: 0, max_logs: rpc.logs_max_results, max_bytes: rpc.logs_max_bytes, writer }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.writer.end_array();
+        self.writer.into_bytes()
+    }
+
     fn block(&mut self, candidate: &Candidate) -> Result<(), Unsearched> {
         for found in &candidate.found.logs {
             self.found += 1;
