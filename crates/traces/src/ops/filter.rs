@@ -74,6 +74,8 @@ pub fn filter(
 ) -> Result<(), NodeError> {
     let home = traces.home();
     let (from, to) = range(home, asked)?;
+    // The hash of the last block stands for those below it.
+    let top = home.chain().reader().canonical_hash(to)?;
     let heights = Heights::find(home, asked, from, to)?;
     let limits = &Limits { timeout: plan.timeout, ..limits.clone() };
     let origins = Origins::default();
@@ -82,7 +84,12 @@ pub fn filter(
     // As long as nothing has left, an error is the whole answer.
     json.mark();
     json.raw(b"[");
-    let searched = search(traces, asked, heights, (from, &origins), limits, &mut json);
+    let searched = search(traces, asked, heights, (from, &origins), limits, &mut json).and_then(|()| {
+        match home.chain().reader().canonical_hash(to)? == top {
+            true => Ok(()),
+            false => Err(NodeError::Reorganised { height: to }),
+        }
+    });
     if searched.is_err() && json.rewind() {
         return searched;
     }
