@@ -67,9 +67,7 @@ impl Table {
                     // It was collected meanwhile.
                     Ok(None) => continue,
                     // By another process, beside which the table is open for reading.
-                    Err(error)
-                        if error.is_not_found() && self.ctx.was_collected(lane.shard, index) =>
-                    {
+                    Err(error) if error.is_not_found() && self.ctx.was_collected(lane.shard, index) => {
                         continue;
                     }
                     Err(error) if error.is_not_found() => {
