@@ -131,6 +131,18 @@ fn a_ttl_counts_open_time_in_bounded_steps() {
     assert_eq!(table.collect().unwrap(), 1);
 }
 
+#[test]
+fn a_ttl_that_is_set_later_counts_from_the_writing() {
+    let home = Home::new();
+    let table = home.open(ten());
+    assert_eq!(pass(&home.clock, &table, 60), 0);
+    fill(&table, 0..20);
+    table.seal().unwrap();
+    table.set_ttl(Some(Duration::from_secs(30)));
+    assert_eq!(pass(&home.clock, &table, 20), 0, "the table is 80 s old, its records 20 s");
+    assert_eq!(pass(&home.clock, &table, 10), 2);
+}
+
 /// Lives of a store with a TTL of ten minutes, each of which ends with a kill.
 struct Lives {
     disk: SimDisk,
