@@ -88,3 +88,17 @@ fn instruments_change_by_what_was_done() {
     assert_eq!(metrics.table("u").keys_written.value(), 3);
     assert_eq!(m.keys_written.value(), 20);
 }
+
+#[test]
+fn a_dropped_table_counts_in_no_gauge() {
+    let home = Home::new();
+    let metrics = LittMetrics::new(&Registry::new());
+    let store = Littable::open(StoreOptions { metrics: metrics.clone(), ..home.options() }).unwrap();
+    let table = store.table(large()).unwrap();
+    fill(&table, 0..3);
+    let gauges = || (metrics.table("t").key_count.value(), metrics.table("t").size_bytes.value());
+    assert_eq!(gauges(), (3, table.size() as i64));
+    drop(table);
+    store.drop_table("t").unwrap();
+    assert_eq!(gauges(), (0, 0));
+}
