@@ -1,5 +1,8 @@
-use crate::support::{Home, fill, small, value};
-use hearth_littable::{Direction, Group, Record, TableOptions};
+use crate::support::{Home, fill, large, small, value};
+use hearth_disk::Clock;
+use hearth_littable::{Direction, Group, Littable, Record, StoreOptions, Table, TableOptions};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 #[test]
 fn both_directions_from_either_end_and_from_a_key() {
@@ -56,4 +59,42 @@ fn what_comes_later_is_not_seen() {
     let after = table.info().segments;
     drop(table.iter(Direction::Reverse).unwrap());
     assert!(after > segments && table.info().segments == after, "an iterator seals nothing");
+}
+
+/// A clock that stands still. A look at it collects the segments of the table that it was given.
+#[derive(Debug, Default)]
+struct CollectingClock(Mutex<Option<Arc<Table>>>);
+
+impl Clock for CollectingClock {
+    fn monotonic(&self) -> Duration {
+        let table = self.0.lock().unwrap().take();
+        if let Some(table) = table {
+            assert_eq!(table.collect().unwrap(), 2);
+        }
+        Duration::ZERO
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+#[test]
+fn a_collection_beside_a_new_iterator_takes_nothing_of_it() {
+    let home = Home::new();
+    let clock = Arc::new(CollectingClock::default());
+    let store = Littable::open(StoreOptions { clock: clock.clone(), ..home.options() }).unwrap();
+    let table = store.table(TableOptions { segment_keys: 10, ..large() }).unwrap();
+    for n in 0..40_u32 {
+        let key = n.to_be_bytes();
+        table.put_group(&Group { number: Some(n.into()), ..Group::new(&key, &value(n)) }).unwrap();
+    }
+    table.seal().unwrap();
+    table.set_floor(20).unwrap();
+    // The lease of the iterator is what looks at the clock.
+    *clock.0.lock().unwrap() = Some(table.clone());
+    let iter = table.iter(Direction::Forward).unwrap();
+    assert!(clock.0.lock().unwrap().is_none(), "the collection came in between");
+    let values: Vec<_> = iter.map(|record| record.unwrap().value).collect();
+    assert_eq!(values, (20..40).map(value).collect::<Vec<_>>());
 }
