@@ -64,6 +64,14 @@ impl Clock {
     }
 }
 
+/// What was durable at a moment.
+struct Synced {
+    /// Cuts of the table before.
+    cuts: u64,
+    /// By shard, up to where.
+    positions: Vec<u64>,
+}
+
 /// What became of a group.
 enum Put {
     /// All of its keys are there with its bytes.
@@ -510,7 +518,7 @@ impl Table {
             // written to them: what is left to do for keys is to note how far the stream is
             // durable.
             let keys = Instant::now();
-            self.note_synced();
+            self.note_synced(self.look_synced());
             metrics.keymap_flush.record_duration(keys.elapsed());
             metrics.flush_count.add(1);
             metrics.flush.record_duration(start.elapsed());
@@ -560,8 +568,8 @@ impl Table {
         })
     }
 
-    /// Takes what is durable now as what the next record of each shard notes.
-    fn note_synced(&self) {
+    /// What is durable of each shard now.
+    fn look_synced(&self) -> Synced {
         let cuts = self.writer.lock().cuts;
         let mut positions = Vec::with_capacity(self.lanes.len());
         for lane in &self.lanes {
@@ -570,13 +578,18 @@ impl Table {
             let bound = open.iter().find(|open| open.synced() < open.end()).or(open.last());
             positions.extend(bound.map(|open| position(open.segment.index(), open.synced())));
         }
+        Synced { cuts, positions }
+    }
+
+    /// Takes what is durable as what the next record of each shard notes.
+    fn note_synced(&self, synced: Synced) {
         let mut writer = self.writer.lock();
         // A cut meanwhile took away what these positions say: a record that noted one would have
         // later records, which were never synced, count as durable.
-        if writer.cuts != cuts {
+        if writer.cuts != synced.cuts {
             return;
         }
-        for (lane, position) in writer.lanes.iter_mut().zip(positions) {
+        for (lane, position) in writer.lanes.iter_mut().zip(synced.positions) {
             lane.synced = lane.synced.max(position);
         }
     }
@@ -618,5 +631,31 @@ impl Drop for Table {
             // Call `flush` before to learn of failures.
             let _ = self.close();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Littable, StoreOptions, TableOptions};
+
+    #[test]
+    fn a_flush_beside_a_cut_notes_nothing_behind_it() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let store = StoreOptions { background_threads: 0, ..StoreOptions::new(dir.path()) };
+        let table = Littable::open(store).unwrap().table(TableOptions::new("t")).unwrap();
+        table.put(b"a", b"1").unwrap();
+        let to = table.position().unwrap();
+        table.put(b"b", b"2").unwrap();
+        table.flush().unwrap();
+        let before = table.look_synced();
+        assert!(before.positions[0] > to);
+        table.truncate(to).unwrap();
+        let durable = table.writer.lock().lanes[0].synced;
+        table.note_synced(before);
+        assert_eq!(table.writer.lock().lanes[0].synced, durable);
+        // One that begins behind the cut notes what it looked at.
+        table.put(b"c", b"3").unwrap();
+        table.flush().unwrap();
+        assert_eq!(table.writer.lock().lanes[0].synced, table.position().unwrap());
     }
 }
