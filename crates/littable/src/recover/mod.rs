@@ -242,3 +242,28 @@ impl DiskFile for NoFile {
         Ok(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Group, Littable, StoreOptions, TableOptions};
+
+    #[test]
+    fn a_collection_beside_a_reader_leaves_no_gap() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let store = || StoreOptions { background_threads: 0, ..StoreOptions::new(dir.path()) };
+        let options = || TableOptions { segment_keys: 10, ..TableOptions::new("t") };
+        let writer = Littable::open(store()).unwrap().table(options()).unwrap();
+        for n in 0..30_u64 {
+            writer.put_group(&Group { number: Some(n), ..Group::new(&n.to_be_bytes(), b"v") }).unwrap();
+        }
+        writer.seal().unwrap();
+        let reader = Littable::open_read_only(store()).unwrap().table(options()).unwrap();
+        writer.set_floor(20).unwrap();
+        assert_eq!(writer.collect().unwrap(), 2);
+        // By the state that the reader has, two segments are missing.
+        assert!(load_once(&reader.ctx, 0).is_err_and(|error| matches!(error, LittError::Corrupt { .. })));
+        let loaded = load(&reader.ctx, 0).unwrap();
+        assert_eq!((loaded.state.sealed().count(), reader.ctx.floor()), (1, 20));
+    }
+}
