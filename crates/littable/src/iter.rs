@@ -40,7 +40,8 @@ pub struct Record {
 /// of one segment's places in memory at a time.
 ///
 /// A damaged record is an error of its own, and the iterator continues behind it.
-/// [`LittError::LeaseExpired`] ends it.
+/// [`LittError::LeaseExpired`] ends it. In a store that is open for reading, a segment that the
+/// writer collected meanwhile is [`LittError::Pruned`].
 pub struct TableIter {
     table: Arc<Table>,
     direction: Direction,
@@ -220,7 +221,12 @@ impl TableIter {
         };
         let file = match self.table.ctx.handles.get(segment.uid, &segment.path) {
             Err(error) if error.is_not_found() && segment.is_retired() => return Err(self.expired()),
-            Err(error) if error.is_not_found() => return Err(segment.corrupt(0, "file is missing")),
+            Err(error) if error.is_not_found() => {
+                let ctx = &self.table.ctx;
+                // The writer beside a reader does not see its leases.
+                let collected = ctx.was_collected(self.table.lanes[lane].shard, segment.index());
+                return Err(if collected { ctx.pruned() } else { segment.corrupt(0, "file is missing") });
+            }
             file => buffered.map_or(file, |open| Ok(Arc::new(WithTail(open))))?,
         };
         let mut scanner = Scanner::new(&segment, file.clone(), end);

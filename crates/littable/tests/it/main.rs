@@ -7,6 +7,7 @@ mod durability;
 mod iterators;
 mod metrics;
 mod model;
+mod readers;
 mod reads;
 mod rebase;
 mod retention;
