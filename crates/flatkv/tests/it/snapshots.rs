@@ -225,6 +225,23 @@ fn whatever_step_a_snapshot_stops_at_it_is_whole_or_not_there() {
 }
 
 #[test]
+fn a_snapshot_that_fails_leaves_no_copy_behind() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = home.open().unwrap();
+    let (mut chain, mut random) = (Vec::new(), Random(14));
+    grow(&kv, &home, &mut chain, 12, &mut random);
+    let dir = home.options().dir.join("snapshots");
+    let name = dir.join(format!("{:020}-{:020}", 12, 12 - BASE + 1));
+    // What is there already and not empty does not give its name away.
+    fs::create_dir_all(name.join("other")).unwrap();
+    kv.snapshot().unwrap_err();
+    let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [name.clone()]);
+    fs::remove_dir_all(&name).unwrap();
+    assert_eq!((kv.snapshot().unwrap().height, name.exists()), (12, true));
+}
+
+#[test]
 fn an_opening_skips_the_log_that_only_snapshots_need() {
     let home = Home::new(CommitmentKind::Mpt);
     let options = home.options_with(|settings| settings.wal_max_bytes = NonZeroU64::new(1 << 30));
