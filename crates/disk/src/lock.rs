@@ -144,13 +144,19 @@ fn take(path: &Path, me: &Holder, kind: FsKind) -> Result<Lock, LockError> {
     if matches!(kind, FsKind::Network(_)) && holder.as_ref().is_some_and(|other| other.host != me.host) {
         return Err(held(holder));
     }
-    let named = file.set_len(0).and_then(|()| file.rewind());
-    match named.and_then(|()| file.write_all(me.to_text().as_bytes())) {
-        // On a full disk the lock has no name in it. Here it holds without one.
-        Err(error) if error.kind() == io::ErrorKind::StorageFull && kind == FsKind::Local => {}
-        named => named.map_err(io)?,
-    }
+    let emptied = file.set_len(0).and_then(|()| file.rewind());
+    let named = emptied.and_then(|()| file.write_all(me.to_text().as_bytes()));
+    named.or_else(|error| without_name(error, kind)).map_err(io)?;
     Ok(Lock::new(path.to_owned(), Box::new(Held(file))))
+}
+
+/// What becomes of a lock whose name could not be written. On a full disk of this machine it holds
+/// without one.
+fn without_name(error: io::Error, kind: FsKind) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::StorageFull if kind == FsKind::Local => Ok(()),
+        _ => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -196,5 +202,14 @@ mod tests {
         let lock = take(&path, &me, FsKind::Local).unwrap();
         assert_eq!(Holder::parse(&fs::read_to_string(&path).unwrap()), Some(me));
         drop(lock);
+    }
+
+    #[test]
+    fn a_full_disk_keeps_the_name_out_and_not_the_lock() {
+        let failed = |why: io::ErrorKind, kind| without_name(why.into(), kind).map_err(|error| error.kind());
+        let (full, broken) = (io::ErrorKind::StorageFull, io::ErrorKind::InvalidInput);
+        assert_eq!(failed(full, FsKind::Local), Ok(()));
+        assert_eq!(failed(full, FsKind::Network("nfs")), Err(full));
+        assert_eq!(failed(broken, FsKind::Local), Err(broken));
     }
 }
