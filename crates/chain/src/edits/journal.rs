@@ -9,7 +9,7 @@ use crate::{ChainError, home::remove};
 use alloy_primitives::B256;
 use std::{
     fs::File,
-    io::{Seek as _, SeekFrom, Write},
+    io::{self, Seek as _, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -37,13 +37,7 @@ impl EditFile {
         record.extend_from_slice(&length.to_le_bytes());
         record.extend_from_slice(&crc32fast::hash(&payload).to_le_bytes());
         record.extend_from_slice(&payload);
-        let end = file.stream_position().map_err(ChainError::io(path))?;
-        let written = file.write_all(&record);
-        if written.is_err() {
-            // A part of a record would hide those that follow it.
-            let _ = file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end)));
-        }
-        written.map_err(ChainError::io(path))
+        whole_or_not(file, |file| file.write_all(&record)).map_err(ChainError::io(path))
     }
 
     /// Forgets all edits, and keeps these instead.
@@ -58,7 +52,7 @@ impl EditFile {
     pub fn open(path: &PathBuf, on: &B256) -> Result<(Self, Edits), ChainError> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
             Err(error) => return Err(ChainError::io(path)(error)),
         };
         let mut edits = Edits::default();
@@ -82,6 +76,16 @@ impl EditFile {
         }
         Ok((file, edits))
     }
+}
+
+/// Writes a record, or none of it: a part of one would hide those that follow it.
+fn whole_or_not(file: &mut File, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let end = file.stream_position()?;
+    let written = write(file);
+    if written.is_err() {
+        let _ = file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end)));
+    }
+    written
 }
 
 /// The first record and what follows it; `None` where none stands there whole.
@@ -142,5 +146,24 @@ mod tests {
         assert_eq!(edits.len(), 2);
         assert_eq!(EditFile::open(&path, &other).unwrap().1, Edits::default());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_edit_that_fails_hides_no_later_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, on) = (dir.path().join("edits"), B256::repeat_byte(1));
+        let mut file = EditFile::default();
+        file.append(&path, &on, &balance(1, 5)).unwrap();
+        // The disk is full in the middle of a record.
+        let torn = whole_or_not(file.0.as_mut().unwrap(), |file| {
+            file.write_all(&[7; 5])?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!(torn.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        file.append(&path, &on, &balance(2, 7)).unwrap();
+        let (_, edits) = EditFile::open(&path, &on).unwrap();
+        let mut both = balance(1, 5);
+        both.adopt(balance(2, 7));
+        assert_eq!(edits, both);
     }
 }
