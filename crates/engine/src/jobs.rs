@@ -92,6 +92,17 @@ pub(crate) struct Job {
     pool_version: Option<u64>,
 }
 
+impl Job {
+    /// Takes the result of a build, with the version of the pool that it looked at. That of the
+    /// last one too, after which the next one is due behind the end of the slot.
+    fn take_in(&mut self, pool_version: u64, built: BuiltPayload) {
+        self.pool_version = Some(pool_version);
+        if !self.is_taken && built.value >= self.built.value {
+            self.built = Arc::new(built);
+        }
+    }
+}
+
 struct Shared {
     jobs: Mutex<Jobs>,
     changed: Condvar,
@@ -213,11 +224,7 @@ fn work(shared: &Shared) {
         let built = build_again(shared, &order, pool_version);
         jobs = shared.jobs.lock();
         if let (Some((version, built)), Some(job)) = (built, jobs.get(&id)) {
-            job.pool_version = Some(version);
-            // The last build counts too: its next one is due behind the end of the slot.
-            if !job.is_taken && built.value >= job.built.value {
-                job.built = Arc::new(built);
-            }
+            job.take_in(version, built);
         }
     }
 }
@@ -236,8 +243,10 @@ fn build_again(shared: &Shared, order: &BuildOrder, before: Option<u64>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::Sidecars;
     use alloy_eips::eip4895::Withdrawal;
-    use alloy_primitives::{Address, U64, hex};
+    use alloy_primitives::{Address, U64, U256, hex};
+    use hearth_primitives::Block;
 
     fn order(version: u8, withdrawals: Option<Vec<Withdrawal>>, root: Option<B256>) -> BuildOrder {
         let attributes = Attributes {
@@ -261,5 +270,34 @@ mod tests {
         let cancun = order(3, Some(vec![withdrawal]), Some(B256::ZERO)).id();
         assert_eq!((with[0], cancun[0]), (2, 3));
         assert!(with[1..] != plain[1..] && cancun[1..] != with[1..]);
+    }
+
+    #[test]
+    fn the_last_build_counts_and_none_after_the_fetch() {
+        let built = |value: u64| BuiltPayload {
+            block: Block::default(),
+            value: U256::from(value),
+            requests: None,
+            sidecars: Sidecars::default(),
+        };
+        // The slot is over before the next build is due.
+        let until = Instant::now();
+        let mut job = Job {
+            order: order(1, None, None),
+            fork: Fork::Shanghai,
+            built: Arc::new(built(1)),
+            due: until + REBUILD_EVERY,
+            until,
+            is_taken: false,
+            pool_version: None,
+        };
+        let mut after = |pool_version, value, is_taken| {
+            job.is_taken = is_taken;
+            job.take_in(pool_version, built(value));
+            (job.built.value.to::<u64>(), job.pool_version)
+        };
+        assert_eq!(after(7, 3, false), (3, Some(7)));
+        assert_eq!(after(8, 2, false), (3, Some(8)), "the better one stays");
+        assert_eq!(after(9, 5, true), (3, Some(9)));
     }
 }
