@@ -377,6 +377,39 @@ fn a_genesis_keeps_its_base_fee_before_london() {
 }
 
 #[test]
+fn a_fork_that_may_be_absent_needs_the_one_before_it() {
+    let from = [
+        ("constantinopleBlock", "petersburgBlock"),
+        ("istanbulBlock", "muirGlacierBlock"),
+        ("londonBlock", "arrowGlacierBlock"),
+        ("londonBlock", "grayGlacierBlock"),
+    ];
+    let names = [
+        "homesteadBlock",
+        "eip150Block",
+        "eip155Block",
+        "eip158Block",
+        "byzantiumBlock",
+        "constantinopleBlock",
+        "istanbulBlock",
+        "berlinBlock",
+        "londonBlock",
+    ];
+    for (needed, optional) in from {
+        let before = names.iter().take_while(|name| **name != needed);
+        let without: String = before.map(|name| format!("\"{name}\":0,")).collect();
+        let genesis = |forks: &str| {
+            let config = format!("{{{forks}\"{optional}\":0,\"chainId\":7}}");
+            let text = format!(r#"{{"config":{config},"difficulty":"0x1","alloc":{{}}}}"#);
+            ChainSpec::from_genesis_json(&text).map(drop).map_err(|error| error.to_string())
+        };
+        let refused = genesis(&without).unwrap_err();
+        assert!(refused.contains(needed) && refused.contains(optional), "{refused}");
+        assert_eq!(genesis(&format!("{without}\"{needed}\":0,")), Ok(()), "{optional}");
+    }
+}
+
+#[test]
 fn wrong_genesis_files_name_the_field() {
     let cases = [
         ("[]", "genesis"),
