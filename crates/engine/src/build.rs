@@ -109,11 +109,13 @@ pub fn build_payload(
         }
     };
     let draft = chain.draft(header, &attributes.withdrawals, &state, &mut *source);
-    let draft = draft.map_err(|error| chain_error(&home.config().home, error))?;
+    let failed = |error| chain_error(&home.config().home, error);
+    let draft = draft.map_err(failed)?;
     let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { source: error.into() })?;
-    let mut roots = chain.roots_after(parent.number())?;
-    // Where another block took the parent's place meanwhile, the roots are of that one.
-    home.state_after(parent.number(), &parent.hash)?;
+    // Another block may have taken the parent's place meanwhile.
+    let (height, hash) = (parent.number(), parent.hash);
+    let roots = chain.roots_on(height, &hash).map_err(failed)?;
+    let mut roots = roots.ok_or(NodeError::StateNotCanonical { height, hash })?;
     roots.apply(&draft.output.changes)?;
     let block = draft.complete(roots.root()?);
     let mut sidecars = Sidecars::default();

@@ -128,6 +128,17 @@ impl Chain {
         Ok(roots)
     }
 
+    /// As [`Self::roots_after`], for the block at this height with this hash; `None` where it is
+    /// not, or no longer, canonical.
+    ///
+    /// # Errors
+    /// As [`Self::roots_after`]; the ledger's.
+    pub fn roots_on(&self, height: Height, hash: &B256) -> Result<Option<StateRoots<'_>>, ChainError> {
+        let roots = self.roots_after(height)?;
+        // Looked at behind the roots: another block may have taken its place before they were read.
+        Ok((self.ledger.canonical_hash(height)? == Some(*hash)).then_some(roots))
+    }
+
     /// The proof of an account and of some of its slots in the state after the block at a height,
     /// and whether the state was edited after the block: then the proof's root is not that of the
     /// block's header.
