@@ -5,7 +5,7 @@ use crate::reorg::{MERGED, branch, hash};
 use crate::support::options;
 use hearth_chain::{Branch, Chain, ExecutedBlock};
 use hearth_flatkv::Fsync;
-use hearth_primitives::Block;
+use hearth_primitives::{Block, RootTracker as _};
 use std::{fs, io, path::Path, sync::Arc};
 use tempfile::TempDir;
 
@@ -100,5 +100,44 @@ fn a_kill_at_any_phase_leaves_the_old_head_or_the_chosen_one() {
         let chain = Chain::open(home.path(), &options()).unwrap();
         assert_eq!((chain.head().height, chain.head().hash), (2, hash(&left[1])));
         assert_eq!(chain.kv().verify(&mut |_| true).unwrap().findings.len(), 0);
+    }
+}
+
+#[test]
+fn a_block_that_is_kept_known_is_executed_again() {
+    let blocks = branch(MERGED, &[], &[12, 12], 1);
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), MERGED, &options()).unwrap();
+    let genesis = chain.head();
+    let root = Branch { fork_height: 0, fork_hash: genesis.hash, blocks: Vec::new() };
+    let first = execute(&chain, &blocks[0], &[], &root);
+    let second = execute(&chain, &blocks[1], &[&first], &root);
+    let tip = hash(&blocks[1]);
+    assert!(chain.branch_to(tip, &|_| None).unwrap().is_none());
+    // The second time, the ledger has them.
+    for block in [&first, &second, &first, &second] {
+        chain.keep_known(block).unwrap();
+    }
+    assert_eq!((chain.head(), chain.ledger().canonical_hash(1).unwrap()), (genesis, None));
+    let again = chain.branch_to(tip, &|_| None).unwrap().unwrap();
+    assert_eq!((again.fork_hash, again.blocks.len(), again.tip()), (genesis.hash, 2, tip));
+    chain.adopt_branch(&again).unwrap();
+    let head = chain.head();
+    assert_eq!((head.hash, head.commitment), (tip, blocks[1].header.state_root));
+}
+
+#[test]
+fn roots_are_of_the_block_that_they_were_wanted_of() {
+    let [left, right] = [1, 2].map(|coinbase| branch(MERGED, &[], &[12], coinbase).remove(0));
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), MERGED, &options()).unwrap();
+    for block in [&left, &right] {
+        chain.insert_block(block.clone()).unwrap();
+    }
+    for (head, other) in [(&left, &right), (&right, &left)] {
+        chain.set_head(&hash(head)).unwrap();
+        let mut roots = chain.roots_on(1, &hash(head)).unwrap().unwrap();
+        assert_eq!(roots.root().unwrap(), head.header.state_root);
+        assert!(chain.roots_on(1, &hash(other)).unwrap().is_none());
     }
 }
