@@ -272,3 +272,31 @@ impl Attachments {
         Ok((index, ledger.positions()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_consensus::{BlockBody, SignableTransaction as _, TxLegacy};
+    use alloy_primitives::Signature;
+    use hearth_primitives::Header;
+
+    #[test]
+    fn a_placeholder_is_no_sender_in_a_network() {
+        let spec = |bft: &str| {
+            let forks = r#""homesteadBlock":0,"londonBlock":0,"terminalTotalDifficulty":0"#;
+            ChainSpec::from_config_json(&format!(r#"{{"chainId":7,{forks}{bft}}}"#)).unwrap()
+        };
+        let account = Address::repeat_byte(7);
+        let placeholder = Signature::new(U256::from_be_slice(account.as_slice()), UNSIGNED_S, false);
+        let transaction: Transaction = TxLegacy::default().into_signed(placeholder).into();
+        let is_sender = |spec: &ChainSpec, number| {
+            let header = Header { number, base_fee_per_gas: Some(7), ..Header::default() };
+            let body = BlockBody { transactions: vec![transaction.clone()], ..BlockBody::default() };
+            are_senders(spec, &Block { header, body }, &[account])
+        };
+        // Blocks of a development chain, before it became a network too.
+        let network = spec(r#","bft":{"engine":"cometbft","initialHeight":5}"#);
+        assert!(is_sender(&spec(""), 5) && is_sender(&network, 4));
+        assert!(!is_sender(&network, 5));
+    }
+}
