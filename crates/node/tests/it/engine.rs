@@ -377,6 +377,32 @@ fn a_payload_on_a_state_that_is_not_kept_is_accepted() {
     node.close().expect("closes");
 }
 
+/// More than are kept in memory. Of those that go, the first one is in the ledger in any case: its
+/// commit is made ready.
+#[test]
+fn payloads_that_memory_has_no_room_for_stay_known() {
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    let (maker_home, home) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let maker = Chain::create(maker_home.path(), &genesis(), &options).expect("a chain");
+    let node = driven(home.path(), &genesis());
+    let mut head = maker.head().hash;
+    for mark in 1..=68 {
+        let block = next_block(&maker, head, mark, &[]);
+        head = block.header.hash_slow();
+        maker.insert_block(block.clone()).expect("is valid");
+        assert_eq!(give(&node, &block)["status"], "VALID", "payload {mark}");
+    }
+    let state =
+        json!({ "headBlockHash": head, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
+    let answer =
+        ask(&node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state })).expect("answers");
+    assert_eq!(answer["payloadStatus"]["status"], "VALID");
+    let there = node.chain().expect("open").head();
+    assert_eq!((there.height, there.hash, there.commitment), (68, head, maker.head().commitment));
+    maker.close().expect("closes");
+    node.close().expect("closes");
+}
+
 #[test]
 fn a_payload_that_the_wrong_version_requests_is_built_further() {
     let home = tempfile::tempdir().expect("a folder");
