@@ -4,4 +4,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod empty_runs;
+mod gas_limit;
 mod model;
