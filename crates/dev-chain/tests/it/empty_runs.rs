@@ -8,7 +8,7 @@ use hearth_evm::{BEACON_ROOTS_ADDRESS, HISTORY_ADDRESS};
 use hearth_flatkv::Fsync;
 use hearth_pool::TransactionPool;
 use hearth_primitives::{Height, StateReader as _};
-use std::{path::Path, sync::Arc};
+use std::{num::NonZeroU64, path::Path, sync::Arc};
 
 /// More blocks than one commit takes at first.
 const MANY: u64 = 1_500;
@@ -98,6 +98,23 @@ fn blocks_of_a_run_are_those_that_are_made_alone() {
         assert_eq!(facts(&one, height), facts(&other, height), "block {height}");
     }
     assert_eq!(root_of(&one.state_at(head).unwrap()), root_of(&other.state_at(head).unwrap()));
+}
+
+#[test]
+fn a_run_forgets_old_capsules_wherever_it_ends() {
+    let home = tempfile::tempdir().unwrap();
+    let mut options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    options.ledger.settings.capsule_window_blocks = NonZeroU64::new(10);
+    let chain = Arc::new(Chain::create(home.path(), &dev_genesis_json(30_000_000), &options).unwrap());
+    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), chain.next_chain_id().clone(), limits()));
+    let mining = MiningOptions { automine: true, ..MiningOptions::default() };
+    let dev = DevChain::new(chain.clone(), pool, &mining);
+    dev.set_next(|next| next.base_fee = Some(0));
+    dev.submit(transfer(0, 1, 2, 0).into(), Some(who(1))).unwrap().unwrap();
+    assert!(has_capsule(&chain, 1));
+    mine(&dev, 130);
+    assert_eq!(chain.head().height, 131, "no multiple of 64");
+    assert!(!has_capsule(&chain, 1));
 }
 
 #[test]
