@@ -232,7 +232,7 @@ fn a_snapshot_that_fails_leaves_no_copy_behind() {
     grow(&kv, &home, &mut chain, 12, &mut random);
     let dir = home.options().dir.join("snapshots");
     let name = dir.join(format!("{:020}-{:020}", 12, 12 - BASE + 1));
-    // What is there already and not empty does not give its name away.
+    // A folder that is not empty cannot be replaced by the snapshot.
     fs::create_dir_all(name.join("other")).unwrap();
     kv.snapshot().unwrap_err();
     let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();
