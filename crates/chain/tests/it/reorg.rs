@@ -207,6 +207,34 @@ fn proof_of_stake_follows_a_genesis_with_a_difficulty() {
 }
 
 #[test]
+fn proof_of_stake_follows_the_terminal_block() {
+    // The terminal total difficulty is that of the genesis, then that of the block on it.
+    let work = branch(GENESIS, &[], &[15], 1);
+    let first = U256::from(0x10_0000);
+    for (total, blocks) in [(first, &work[..0]), (first + work[0].header.difficulty, &work[..])] {
+        let merge = format!(r#""eip158Block": 0, "terminalTotalDifficulty": {total}}}"#);
+        let genesis = GENESIS.replace(r#""eip158Block": 0}"#, &merge);
+        let home = TempDir::new().unwrap();
+        let chain = Chain::create(home.path(), &genesis, &options()).unwrap();
+        for block in blocks {
+            chain.insert_block(block.clone()).unwrap();
+        }
+        let parent = chain.head_block().unwrap().unwrap();
+        assert_eq!((parent.number(), parent.total_difficulty), (blocks.len() as u64, total));
+        let parent = &parent.block.header;
+        let attributes = BlockAttributes {
+            timestamp: parent.timestamp + 12,
+            gas_limit: parent.gas_limit,
+            ..BlockAttributes::default()
+        };
+        let header = chain.header_after(parent, &attributes);
+        assert_eq!(header.difficulty, U256::ZERO);
+        validate_merge(chain.spec(), &header, total).unwrap();
+        validate_header(chain.spec(), &header, parent).unwrap();
+    }
+}
+
+#[test]
 fn after_the_merge_the_last_one_given_wins() {
     let (one, two) = (branch(MERGED, &[], &[12, 12, 12], 1), branch(MERGED, &[], &[12, 12], 2));
     let home = TempDir::new().unwrap();

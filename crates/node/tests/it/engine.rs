@@ -404,6 +404,39 @@ fn payloads_that_memory_has_no_room_for_stay_known() {
 }
 
 #[test]
+fn a_branch_from_below_the_kept_history_is_too_deep() {
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    let (maker_home, home) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let maker = Chain::create(maker_home.path(), &genesis(), &options).expect("a chain");
+    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
+    let mut node_config = config(home.path(), Mode::Start);
+    node_config.engine = true;
+    node_config.flatkv.state_history_blocks = NonZeroU64::new(2);
+    let node = Node::open(node_config).expect("opens");
+    let choose = |hash: B256| {
+        let zero = B256::ZERO;
+        let state = json!({ "headBlockHash": hash, "safeBlockHash": zero, "finalizedBlockHash": zero });
+        ask(&node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state }))
+    };
+    // It is executed while the state of the genesis is kept, and stays in memory.
+    let sibling = next_block(&maker, maker.head().hash, 99, &[]);
+    assert_eq!(give(&node, &sibling)["status"], "VALID");
+    let mut tip = maker.head().hash;
+    for mark in 1..=6 {
+        let block = next_block(&maker, tip, mark, &[]);
+        tip = block.header.hash_slow();
+        maker.insert_block(block.clone()).expect("is valid");
+        assert_eq!(give(&node, &block)["status"], "VALID");
+        assert_eq!(choose(tip).expect("answers")["payloadStatus"]["status"], "VALID");
+    }
+    let refused = choose(sibling.header.hash_slow()).expect_err("its parent's state is not kept");
+    assert_eq!(refused.kind(), "engine_too_deep_reorg");
+    assert_eq!(node.chain().expect("open").head().hash, tip);
+    maker.close().expect("closes");
+    node.close().expect("closes");
+}
+
+#[test]
 fn a_payload_that_the_wrong_version_requests_is_built_further() {
     let home = tempfile::tempdir().expect("a folder");
     let node = driven(home.path(), &genesis());
