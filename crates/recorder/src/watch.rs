@@ -134,7 +134,8 @@ impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
         }
     }
 
-    /// Takes off the weight of the text that a step has written; all of it where nobody wants more.
+    /// Takes off the weight of the text that a step has written; all of it once the output is
+    /// closed.
     #[inline]
     fn weigh_text(&mut self) {
         let bytes = self.tracer.step_bytes();
