@@ -1,6 +1,7 @@
 //! Traces in OpenEthereum's form, with values worked out by hand.
 
 use crate::world::{SENDER, World};
+use alloy_primitives::Address;
 use hearth_tracers::{Limits, TraceConfig, TracePlan, trace_transaction};
 use serde_json::{Value, json};
 
@@ -220,6 +221,29 @@ fn the_forms_of_otterscan_list_calls_and_moved_value() {
     assert_eq!(form(&world, "failure"), "0x");
     let reverting = World::london().contract(0x71, 0, 0, &[0x60, 9, 0x60, 0, 0x53, 0x60, 1, 0x60, 0, 0xfd]);
     assert_eq!(form(&reverting.call(0x71, 100_000, &[]), "failure"), "0x09");
+}
+
+#[test]
+fn a_creation_that_never_began_names_its_account() {
+    // CREATE with more wei than there is, then by a nonce at its end.
+    let poor = World::london().contract(0x71, 1, 0, &[0x60, 0, 0x60, 0, 0x60, 9, 0xf0, 0x50]);
+    let last = World::london().contract(0x71, u64::MAX, 0, &[0x60, 0, 0x60, 0, 0x60, 0, 0xf0, 0x50]);
+    for (world, nonce) in [(poor, 1), (last, u64::MAX)] {
+        let world = world.call(0x71, 200_000, &[]);
+        let made = Address::with_last_byte(0x71).create(nonce).to_string().to_lowercase();
+        assert_eq!(form(&world, "operations")[0]["to"], made);
+        assert_eq!(form(&world, "calls")[1]["to"], made);
+    }
+}
+
+#[test]
+fn a_creation_by_a_nonce_at_its_end_has_no_sub() {
+    let create = [0x60, 0, 0x60, 0, 0x60, 0, 0xf0, 0x50];
+    for (nonce, sub) in [(1, json!({"code": "0x", "ops": []})), (u64::MAX, Value::Null)] {
+        let world = World::london().contract(0x71, nonce, 0, &create).call(0x71, 200_000, &[]);
+        let entered = run(&world, ALL)["vmTrace"]["ops"][3].clone();
+        assert_eq!((&entered["pc"], &entered["sub"]), (&json!(6), &sub), "{entered}");
+    }
 }
 
 /// JUMPDEST PUSH1 7 POP PUSH1 0 JUMP: runs until its gas or its time is over.
