@@ -1,6 +1,7 @@
 //! What is recorded for a script, by value, and what becomes of a transaction under one.
 
 use crate::fake_script::{Conduct, Fake, Steps, steps};
+use crate::steps::{UNPAID, unpaid};
 use crate::world::{SENDER, World};
 use alloy_primitives::Address;
 use hearth_tracers::{Fields, Limits, ScriptVerdict};
@@ -122,6 +123,14 @@ fn failures_are_steps_with_an_error_or_faults() {
     let (chunks, end, _) = run(&world, conduct(Fields::STEP));
     assert_eq!(text(&chunks[0], FAULT), Some((3, "execution reverted".to_owned())));
     assert_eq!((&end["error"], &end["output"]), (&json!("execution reverted"), &json!("0x00")));
+}
+
+#[test]
+fn an_unpaid_step_costs_the_memory_that_it_wanted() {
+    for (code, gas, name, cost) in UNPAID {
+        let (chunks, _, _) = run(&unpaid(code, gas), conduct(Fields::STEP | Fields::COST));
+        assert_eq!(chunks[0].cost.last(), Some(&(cost as f64)), "{name}");
+    }
 }
 
 /// MSTORE8(0, 0xef), RETURN(0, 1): EIP-3541 refuses the code.

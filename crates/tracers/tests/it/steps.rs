@@ -7,6 +7,7 @@ use hearth_tracers::{
     trace_transaction,
 };
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 
 /// JUMPDEST PUSH1 7 POP PUSH1 0 JUMP: runs until its gas or its time is over.
 pub const PUSH_POP: [u8; 7] = [0x5b, 0x60, 7, 0x50, 0x60, 0, 0x56];
@@ -177,4 +178,64 @@ fn a_store_that_cannot_be_paid_for_costs_what_its_fork_asks() {
         let got = json!([step["op"], step["gas"], step["gasCost"]]);
         assert_eq!(got, json!(["SSTORE", 150, cost]), "{forks}: {step}");
     }
+}
+
+/// The opcode, gas and cost of the last step, and the refund of all so far.
+fn last_step(world: &World) -> Value {
+    let step = trace(world, "{}")["structLogs"].as_array().unwrap().last().unwrap().clone();
+    json!([step["op"], step["gas"], step["gasCost"], step["refund"]])
+}
+
+#[test]
+fn selfdestruct_without_gas_for_its_heir_names_its_cost() {
+    // SELFDESTRUCT to an account that is not there, with 20,000 gas.
+    let last = |forks: &str, balance: u64| {
+        let config = format!(r#"{{"chainId":1,"homesteadBlock":0,"eip150Block":0{forks}}}"#);
+        let world = World::new(&config).contract(0x71, 1, balance, &[0x60, 0x99, 0xff]);
+        last_step(&world.call(0x71, 21_000 + 3 + 20_000, &[]))
+    };
+    let berlin = r#","eip155Block":0,"eip158Block":0,"byzantiumBlock":0,"constantinopleBlock":0,
+        "petersburgBlock":0,"istanbulBlock":0,"berlinBlock":0"#;
+    let london = format!(r#"{berlin},"londonBlock":0"#);
+    // 5,000, from Berlin on 2,600 for a cold account, and 25,000 for a new one.
+    assert_eq!(last("", 0), json!(["SELFDESTRUCT", 20_000, 30_000, 24_000]));
+    assert_eq!(last(berlin, 7), json!(["SELFDESTRUCT", 20_000, 32_600, 24_000]));
+    assert_eq!(last(&london, 7), json!(["SELFDESTRUCT", 20_000, 32_600, null]));
+}
+
+/// Programs that cannot pay for the last instruction, which wants a word of memory; the gas that
+/// they have, the instruction and its cost in London.
+pub const UNPAID: [(&[u8], u64, &str, u64); 3] = [
+    // CALL with 1 wei of an account that is not there: 100, 2,500, 9,000, 25,000, and memory.
+    (&[0x60, 32, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 1, 0x60, 0x99, 0x60, 0, 0xf1], 5_000, "CALL", 36_603),
+    // CREATE2 of a word: 32,000, 6 for its hash, and memory.
+    (&[0x60, 0, 0x60, 32, 0x60, 0, 0x60, 0, 0xf5], 32_005, "CREATE2", 32_009),
+    // EXTCODECOPY of a word: 100, 2,500, 3 for the copy, and memory.
+    (&[0x60, 32, 0x60, 0, 0x60, 0, 0x60, 0x99, 0x3c], 2_000, "EXTCODECOPY", 2_606),
+];
+
+/// A world in which one of these fails.
+pub fn unpaid(code: &[u8], gas: u64) -> World {
+    let pushes = (code.len() as u64 - 1) / 2;
+    World::london().contract(0x71, 1, 1, code).call(0x71, 21_000 + 3 * pushes + gas, &[])
+}
+
+#[test]
+fn an_unpaid_instruction_costs_the_memory_that_it_wanted() {
+    for (code, gas, name, cost) in UNPAID {
+        assert_eq!(last_step(&unpaid(code, gas)), json!([name, gas, cost, null]));
+    }
+}
+
+#[test]
+fn steps_that_write_much_are_cut_soon() {
+    // MSTORE8 at 65,535, then a loop; each step shows 64 KiB of memory as some 137 KB of text.
+    let code = [0x60, 7, 0x61, 0xff, 0xff, 0x53, 0x5b, 0x60, 7, 0x50, 0x60, 6, 0x56];
+    let world = World::london().contract(0x71, 1, 0, &code).call(0x71, 37_000, &[]);
+    let limits = Limits { struct_log_bytes: NonZeroU64::new(4 << 20), ..Limits::default() };
+    let (memory, mut out) = (plan(r#"{"enableMemory":true}"#), Vec::new());
+    let error = trace_transaction(&mut world.replay(), 0, &memory, &limits, &mut out).unwrap_err();
+    assert!(matches!(error, TraceError::StructLogsTooLarge { limit_bytes: 4_194_304 }), "{error}");
+    // Looked at only every 4,096 instructions, it would have been all of it: 60 MB.
+    assert!((4 << 20..6 << 20).contains(&out.len()), "{}", out.len());
 }
