@@ -95,9 +95,7 @@ impl Traces {
             TraceSubject::TransactionProfile(hash) => {
                 profile::of_transaction(self, hash, plan, &limits, &mut sender)
             }
-            TraceSubject::StateAccess(hash) => {
-                state_access::of_transaction(self, hash, &limits, &mut sender)
-            }
+            TraceSubject::StateAccess(hash) => state_access::of_transaction(self, hash, &limits, &mut sender),
             TraceSubject::BadBlock(hash) => {
                 self.trace_given(&home.bad_block(hash)?, plan, &limits, &mut sender)
             }
