@@ -2,11 +2,12 @@
 
 use crate::{
     dev_chain::{open, send, sign, transfer},
-    support::{ask, execution_apis, trace},
+    support::{ask, config, execution_apis, trace},
 };
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Address, Bytes, TxKind, U256, hex};
-use hearth_node::{Node, dev_accounts};
+use hearth_home::TraceSource;
+use hearth_node::{Mode, Node, dev_accounts};
 use serde_json::{Value, json};
 
 fn word(value: u64) -> String {
@@ -127,6 +128,30 @@ fn state_access_is_of_one_transaction_alone() {
         }
     }
     assert!(seen > 100, "only {seen}");
+}
+
+#[test]
+fn earlier_transactions_run_within_the_time_of_the_call() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut settings = config(home.path(), Mode::Dev);
+    settings.rpc.trace_timeout_ms = 0;
+    settings.rpc.trace_source = TraceSource::History;
+    let node = Node::open(settings).expect("opens");
+    ask(&node, "setAutomine", json!({ "enabled": false })).expect("answers");
+    let hashes = [0, 1].map(|nonce| send(&node, sign(transfer(nonce), 0)).expect("accepted"));
+    ask(&node, "mine", json!({ "count": "0x1", "first": true })).expect("answers");
+    // The traced ones have no instruction, before which the time would be compared.
+    let (hash, to) = (&hashes[1], Address::repeat_byte(7));
+    let config = json!({ "tracer": "callTracer", "timeout": "1ns" });
+    let call = json!({ "transaction": { "to": to }, "block": "0x1", "txIndex": "0x1", "config": config });
+    for (op, args) in [
+        ("traceStateAccess", json!({ "hash": hash })),
+        ("traceTransactionProfile", json!({ "hash": hash, "config": config })),
+        ("traceCall", call),
+    ] {
+        let error = trace(&node, op, args).expect_err(op).to_string();
+        assert!(error.contains("trace call timeout"), "{op}: {error}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ use hearth_tracers::{Limits, TraceError};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::Ordering,
+    time::Duration,
 };
 
 pub fn of_transaction(
@@ -59,7 +60,9 @@ fn answer(traces: &Traces, hash: &B256, limits: &Limits, sender: &ByteSender) ->
         let mut prefix = source.executor(spec, environment.clone());
         let transactions = block.body.transactions.iter().zip(senders.iter().copied());
         let closing = || home.stopping().load(Ordering::Relaxed);
-        let stopping = || limits.cancel.is_cancelled() || closing() || limits.call_is_over();
+        // The request has no timeout of its own.
+        let within = Limits { timeout: Duration::ZERO, ..limits.clone() };
+        let stopping = || limits.cancel.is_cancelled() || closing() || within.call_is_over();
         source.go_to(&mut prefix, index, transactions.clone(), &stopping).map_err(|error| match error {
             TraceError::Cancelled if closing() => NodeError::Closed,
             TraceError::Cancelled if !limits.cancel.is_cancelled() => trace_error(TraceError::CallTimeout),
