@@ -157,7 +157,7 @@ impl Shared {
         let requested = self.names(REQUEST);
         taken.retain(|name, taken| {
             // A folder that cannot be listed, or that lists too many, withdraws nothing.
-            if !requested.contains(name) && !self.path(name, REQUEST).exists() {
+            if !requested.contains(name) && is_gone(&self.path(name, REQUEST)) {
                 taken.running.cancel();
                 if !taken.running.has_ended() {
                     return true;
@@ -211,4 +211,25 @@ impl Shared {
 fn is_alive(pid: u32) -> bool {
     let proc = Path::new("/proc");
     !proc.join("self").exists() || proc.join(pid.to_string()).exists()
+}
+
+/// Whether the system says that there is no such file.
+fn is_gone(file: &Path) -> bool {
+    file.try_exists().is_ok_and(|is_there| !is_there)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_looked_up_is_not_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("1.json");
+        assert!(is_gone(&file));
+        fs::write(&file, "{}").unwrap();
+        assert!(!is_gone(&file));
+        // A folder that is none.
+        assert!(!is_gone(&file.join("2.json")));
+    }
 }
