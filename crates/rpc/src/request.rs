@@ -602,3 +602,17 @@ fn topics<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<B256>>, D::Error
 fn within<E: serde::de::Error>(have: usize, limit: usize, message: &str) -> Result<(), E> {
     if have > limit { Err(E::custom(message)) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_executes_a_block_is_a_long_read() {
+        let is_heavy = |text: &str| Request::from_json(text.as_bytes()).expect("reads").is_heavy();
+        assert!(is_heavy(r#"{"op":"executionWitness","args":{"block":"latest"}}"#));
+        let hash = B256::ZERO;
+        assert!(is_heavy(&format!(r#"{{"op":"intermediateRoots","args":{{"hash":"{hash}"}}}}"#)));
+        assert!(!is_heavy(r#"{"op":"getRawBlock","args":{"block":"latest"}}"#));
+    }
+}
