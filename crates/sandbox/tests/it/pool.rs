@@ -140,6 +140,28 @@ fn a_request_before_the_warm_up_starts_children_at_once() {
 }
 
 #[test]
+fn a_child_that_ended_while_idle_is_leased_to_no_one() {
+    let pool = pool(1, 1);
+    let ended = || {
+        let idle = lease(&pool, "a", 1).unwrap();
+        let process = idle.process_id();
+        idle.end(Verdict::Unused);
+        wait_until("it is idle", Duration::from_secs(10), || pool.idle() == 1);
+        let kill = std::process::Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status();
+        assert!(kill.unwrap().success());
+        wait_until("it ends", Duration::from_secs(10), || !runs(process));
+        process
+    };
+    let process = ended();
+    assert!(pool.try_lease(&"b".into(), 2).is_none_or(|lease| lease.process_id() != process));
+    let process = ended();
+    let mut other = lease(&pool, "b", 2).unwrap();
+    assert_ne!(other.process_id(), process);
+    send_to(&mut other, ECHO, b"x");
+    assert_eq!(hear(&mut other).unwrap().payload, b"x");
+}
+
+#[test]
 fn a_killed_child_leaves_nothing() {
     let pool = pool(2, 1);
     let lease = lease(&pool, "a", 1).unwrap();
