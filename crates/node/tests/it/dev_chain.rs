@@ -401,6 +401,25 @@ fn bytes_cut_or_lengthened_anywhere_are_refused() {
 }
 
 #[test]
+fn a_dump_whose_first_account_was_removed_is_json() {
+    let (_home, node) = open();
+    let balance = |balance: &str| {
+        ask(&node, "setBalance", json!({ "address": Address::ZERO, "balance": balance })).expect("is set");
+    };
+    // The store has the lowest account, and an edit that it is gone.
+    balance("0x5");
+    ask(&node, "mine", json!({ "count": "0x1", "first": true })).expect("is made");
+    balance("0x0");
+    let dump = ask(&node, "dumpState", Value::Null).expect("answers");
+    let packed = hex::decode(dump.as_str().expect("bytes")).expect("hex");
+    let state: Value = serde_json::from_reader(flate2::read::GzDecoder::new(&packed[..])).expect("is JSON");
+    let accounts = state["accounts"].as_object().expect("an object");
+    let name = |address: Address| address.to_string().to_lowercase();
+    assert!(!accounts.contains_key(&name(Address::ZERO)));
+    assert!(accounts.contains_key(&name(sender_of(0))));
+}
+
+#[test]
 fn fees_that_no_transaction_has_are_refused() {
     let (_home, node) = open();
     for (fees, text) in [
