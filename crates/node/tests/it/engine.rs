@@ -155,7 +155,7 @@ impl Tree {
 }
 
 /// Makes the parent the head, and a valid block after that. `mark` makes siblings differ.
-fn next_block(chain: &Chain, parent: B256, mark: u8, transactions: &[(Transaction, Address)]) -> Block {
+pub fn next_block(chain: &Chain, parent: B256, mark: u8, transactions: &[(Transaction, Address)]) -> Block {
     chain.set_head(&parent).expect("a valid parent");
     let above = chain.head_block().expect("reads").expect("is there").block.header.clone();
     let attributes = BlockAttributes {

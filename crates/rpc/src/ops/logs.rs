@@ -51,8 +51,9 @@ fn in_range(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
                 search.block(&candidate).map_err(|over| over.into_error(Some((first, height))))?;
             }
         }
-        // The hash of the last block stands for those below it.
-        if reader.canonical_hash(last)? == top {
+        // The hash of the last block stands for those below it. It has none where it left the chain
+        // before its hash was read.
+        if reader.canonical_hash(last)? == top && (top.is_some() || last < first) {
             return Ok(search.finish());
         }
     }

@@ -85,7 +85,8 @@ pub fn filter(
     json.mark();
     json.raw(b"[");
     let searched = search(traces, asked, heights, (from, &origins), limits, &mut json).and_then(|()| {
-        match home.chain().reader().canonical_hash(to)? == top {
+        let is_kept = top.is_some() || to < home.first_block();
+        match is_kept && home.chain().reader().canonical_hash(to)? == top {
             true => Ok(()),
             false => Err(NodeError::Reorganised { height: to }),
         }
