@@ -110,7 +110,7 @@ export const ANSWERS = {
   'evm.forward_url': setting({
     kind: nodeUrl,
     default: 'none',
-    doc: 'Node to which hearth start, which makes no blocks, forwards transactions. The methods are eth_sendRawTransaction, eth_sendRawTransactionSync, and eth_getTransactionCount at pending. User and password in the URL are sent as HTTP Basic authentication. none: transactions are refused. hearth dev makes blocks and forwards nothing.',
+    doc: 'Node to which hearth start forwards transactions, in place of its own pool. The methods are eth_sendRawTransaction, eth_sendRawTransactionSync, and eth_getTransactionCount at pending. User and password in the URL are sent as HTTP Basic authentication. none: transactions go to the pool of a node that builds blocks (engine.enabled, or the namespace testing); any other node refuses them. No effect under CometBFT, in hearth dev and in hearth follow.',
   }),
   'evm.forward_timeout': setting({
     kind: duration(1, HOUR),

@@ -20,15 +20,12 @@ export const CONSENSUS = {
     doc: 'Whether Hearth starts CometBFT, monitors it and restarts it. If false, a CometBFT that the operator runs connects to consensus.abci_address.',
   }),
   'consensus.cometbft_bin': setting({
-    kind: or('auto', text('auto or the path of a program', /^\S.*$/)),
+    kind: or('auto', text('the path of a program', /^\S.*$/)),
     default: 'auto' as string,
     doc: 'The program of CometBFT, version 0.38 or newer. auto looks for cometbft on the PATH, then in go/bin of the home directory of the user.',
   }),
   'consensus.abci_address': setting({
-    kind: or(
-      'auto',
-      text('auto, unix:///PATH or tcp://HOST:PORT', /^(unix:\/\/\/\S+|tcp:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d{1,5})$/),
-    ),
+    kind: or('auto', text('unix:///PATH or tcp://HOST:PORT', /^(unix:\/\/\/\S+|tcp:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d{1,5})$/)),
     default: 'auto' as string,
     doc: 'Address of the ABCI server to which CometBFT connects: a Unix socket by its absolute path (at most 107 bytes), or a loopback port. auto is data/abci.sock in the data directory, and a socket in a temporary folder where that path is too long.',
   }),
@@ -81,7 +78,7 @@ export const CONSENSUS = {
   'consensus.validator_rpc': setting({
     kind: validatorUrls,
     default: [] as readonly string[],
-    doc: 'Addresses of the validators for consensus.redirect: ADDRESS=URL each, with the 40 hex digits of a consensus address, or a URL alone for the senders of every validator without an entry. hearth testnet sets it.',
+    doc: 'Addresses of the validators for consensus.redirect: ADDRESS=URL for each, with the 40 hex digits of its consensus address. Where several validators of the current set have an entry, the sender determines to which of them a request is sent; where one has, all requests are sent to it. A URL alone is used while none has. hearth testnet sets it.',
   }),
   'consensus.redirect_timeout': setting({
     kind: duration(1, HOUR),
@@ -90,7 +87,7 @@ export const CONSENSUS = {
     doc: 'Maximum time to wait for the response to a request that consensus.redirect sent to a validator.',
   }),
   'consensus.redirect_token_file': setting({
-    kind: or('none', text('none or the path of a file', /^\S.*$/)),
+    kind: or('none', text('the path of a file', /^\S.*$/)),
     default: 'none' as string,
     doc: 'File with the bearer token for requests to validators (evm.auth_token_file there), one line. It is read at the start.',
   }),

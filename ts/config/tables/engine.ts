@@ -17,7 +17,7 @@ export const ENGINE = {
     doc: 'Port of the Engine API, over HTTP and over WebSocket by upgrade. 0 takes a free port. The public ports never have methods of engine_*.',
   }),
   'engine.jwt_secret_file': setting({
-    kind: or('auto', text('auto or the path of a file', /^\S.*$/)),
+    kind: or('auto', text('the path of a file', /^\S.*$/)),
     default: 'auto' as string,
     doc: 'File with the secret of 32 bytes in hex that the consensus client uses too: every request needs a JWT that is signed with it (HS256) and whose iat is within 60 seconds. auto is config/jwt.hex in the data directory. A missing file is created, readable by its owner only.',
   }),

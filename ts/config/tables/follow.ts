@@ -67,7 +67,7 @@ export const FOLLOW = {
     doc: 'First block of a new data directory: latest, finalized, or a number. Earlier blocks are served by the upstream.',
   }),
   'follow.checkpoint': setting({
-    kind: or('none', text('none or a block hash of 32 bytes in hex', /^0x[0-9a-fA-F]{64}$/)),
+    kind: or('none', text('a block hash of 32 bytes in hex', /^0x[0-9a-fA-F]{64}$/)),
     default: 'none' as string,
     doc: 'Hash of a block from a source that you trust: the chain of the upstream must have it. A new data directory begins after it, unless follow.from is given. none: the chain of the upstream is believed.',
   }),

@@ -111,7 +111,7 @@ export const LISTENERS = {
     kind: duration(0, HOUR),
     default: 10 * SECOND,
     unit: 'ms',
-    doc: 'Time that running requests have after SIGTERM or SIGINT; then their connections are closed. If the main thread is stuck, a watchdog thread closes the stores and ends the process 1 s after this time and evm.shutdown_delay, with exit code 4.',
+    doc: 'Time that running requests have after SIGTERM or SIGINT; then their connections are closed. Under CometBFT, a stop also waits up to 10 s for CometBFT to end. If the main thread is stuck, a watchdog thread closes the stores and ends the process 1 s after this time and evm.shutdown_delay (11 s under CometBFT), with exit code 4.',
   }),
   'evm.shutdown_delay': setting({
     kind: duration(0, HOUR),

@@ -136,7 +136,7 @@ export const TRACES = {
     kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
     default: 0,
     unit: 'blocks',
-    doc: 'Minimum number of newest blocks in the address index; 0 keeps all. The index keeps up to an eighth more, and searches below it are refused. After a larger value, `hearth db reindex` adds the older blocks.',
+    doc: 'Minimum number of newest blocks in the address index; 0 keeps all. The index keeps up to an eighth more, in pages of 256 blocks. Below it, ots_searchTransactionsBefore and ots_searchTransactionsAfter are refused, and trace_filter traces every block of its range. After a larger value, `hearth db reindex` adds the older blocks.',
   }),
   'evm.enable_parallelized_block_trace': setting({
     core: 'rpc.parallelBlockTraces',
