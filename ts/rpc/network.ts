@@ -2,7 +2,7 @@
 
 /** How far a node is. */
 export interface SyncState {
-  /** Whether it reads blocks that others have had for long. */
+  /** Whether CometBFT catches up with its peers: `catching_up` of its status. */
   readonly catchingUp: boolean
   readonly height: number
   /** Height of the furthest peer. */

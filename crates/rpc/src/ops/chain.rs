@@ -16,7 +16,8 @@ pub(super) fn net_version(home: &Home) -> Answer {
     Ok(format!("\"{}\"", home.chain().next_chain_id().get()).into_bytes())
 }
 
-/// Blocks come from files or from this node itself, so it is never behind anyone.
+/// The core has no peers, so it does not sync: a node under CometBFT and a follower answer
+/// `eth_syncing` from their progress, in TypeScript.
 pub(super) fn syncing() -> Answer {
     Ok(b"false".to_vec())
 }

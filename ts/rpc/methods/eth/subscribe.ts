@@ -34,8 +34,8 @@ function criteria<T>(read: () => T): T {
 }
 
 /**
- * The interest of a subscription's name and criteria; undefined for `syncing`, which this node
- * never is.
+ * The interest of a subscription's name and criteria; undefined for `syncing`, of which no
+ * notifications are sent.
  */
 function interestOf(name: string, value: unknown): Interest | undefined {
   if (WITHOUT_CRITERIA.has(name) && value !== undefined) throw invalidParams('too many arguments, want at most 1')
@@ -56,12 +56,12 @@ function interestOf(name: string, value: unknown): Interest | undefined {
   }
 }
 
-/** Nothing ever happens. */
+/** A source without notifications. */
 const silence: Source = async () => () => undefined
 
 export const ethSubscribe = method({
   name: 'eth_subscribe',
-  doc: 'Over WebSocket: sends what happens from now on as notifications `eth_subscription`. `"newHeads"`: headers; `"logs"` with a filter: logs, those of blocks that left the chain with `removed: true`, the last one first; `"newPendingTransactions"`: hashes, or whole transactions with `true`; `"transactionReceipts"`: one list of receipts for each block, with `{transactionHashes}` those of at most 200 transactions; `"syncing"`: nothing, since this node never syncs. The id of the subscription.',
+  doc: 'Over WebSocket: sends what happens from now on as notifications `eth_subscription`. `"newHeads"`: headers; `"logs"` with a filter: logs, those of blocks that left the chain with `removed: true`, the last one first; `"newPendingTransactions"`: hashes, or whole transactions with `true`; `"transactionReceipts"`: one list of receipts for each block, with `{transactionHashes}` those of at most 200 transactions; `"syncing"`: accepted, without notifications; eth_syncing has the progress. The id of the subscription.',
   result: 'text: the id of the filter or subscription',
   cost: 'read',
   keeps: true,
