@@ -3,8 +3,9 @@
 //!
 //! `npm run test:faults` runs all of it, `npm test` a share. Every run is a seed:
 //! `HEARTH_SEED=n cargo test -p hearth-littable --test faults power -- --nocapture` runs one again
-//! and shows the disk's calls. `HEARTH_FAULT_RUNS` says how many runs there are, of about five cuts
-//! each, and `HEARTH_FAULT_FROM` the first seed.
+//! and shows the disk's calls. `HEARTH_FAULT_RUNS` is the number of runs and `HEARTH_FAULT_FROM`
+//! the first seed. A run ends five times: three times out of four by a power cut (3.75 a run), else
+//! by a kill of the process.
 
 #![allow(clippy::unwrap_used)]
 
