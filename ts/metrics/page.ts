@@ -78,7 +78,7 @@ export const FIRST: readonly (readonly [instrument: string, query: string, meani
   [
     'flatkv_current_version',
     '`flatkv_current_version`',
-    'Height. It does not rise on nodes whose `node_mode{mode="start"}` is 1, unless blocks are imported.',
+    'Height of the head. On nodes whose `node_mode{mode="start"}` is 1 it rises with blocks of an import, of a consensus client, of CometBFT or of a followed node.',
   ],
   [
     'flatkv_commit_latency',
