@@ -237,7 +237,7 @@ describe('files of the settings', () => {
     fs.chmodSync(loose, 0o644)
     fs.chmodSync(shared, 0o640)
     await expect(serve({ 'evm.auth_token_file': loose })).rejects.toThrow(
-      `evm.auth_token_file: ${loose} has mode 644, so other users may read or change it: run \`chmod 600 ${loose}\``,
+      `evm.auth_token_file: ${loose} has mode 644, so other users may read or change it: run \`chmod 600 ${loose}\`, or \`chmod 640\` where its group may read it`,
     )
     // A group may be meant to read it, but not to change it.
     expect((await serve({ 'evm.auth_jwt_file': shared })).httpUrl).toBeDefined()

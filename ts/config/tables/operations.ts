@@ -41,12 +41,12 @@ export const OPERATIONS = {
   'evm.auth_token_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File of bearer tokens, one per line, at least 16 characters each. A request with Authorization: Bearer TOKEN is accepted if TOKEN is one of them. Refused where other users may read the file (chmod 600). none: no tokens.',
+    doc: 'File of bearer tokens, one per line, at least 16 characters each. A request with Authorization: Bearer TOKEN is accepted if TOKEN is one of them. Refused where its group may change the file, or other users may read or change it (600 and 640 are accepted). none: no tokens.',
   }),
   'evm.auth_jwt_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File with a secret of 32 bytes in hex, as the Engine API has; a request with Authorization: Bearer JWT is accepted if the JWT is signed with it (HS256) and its iat is within 60 seconds. Refused where other users may read the file (chmod 600). none: no JWT.',
+    doc: 'File with a secret of 32 bytes in hex, as the Engine API has; a request with Authorization: Bearer JWT is accepted if the JWT is signed with it (HS256) and its iat is within 60 seconds. Refused where its group may change the file, or other users may read or change it (600 and 640 are accepted). none: no JWT.',
   }),
   'evm.auth_listeners': setting({
     kind: list(`a list of ${LISTENER_NAMES.join(', ')}`, (word) => LISTENER_NAMES.some((name) => name === word)),

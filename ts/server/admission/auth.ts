@@ -73,15 +73,15 @@ const LOOSE_MODE = 0o027
 const PERMISSIONS = 0o777
 
 /**
- * The content of a file of secrets. A file that other users may read is refused, because its
- * secrets grant access.
+ * The content of a file of secrets. A file that users outside its group may read, or that its group
+ * may change, is refused, because its secrets grant access.
  */
 function secretsOf<T>(setting: AuthFileSetting, file: string, parse: (text: string, file: string) => T): T {
   const secrets = parse(read(file, setting), file)
   const mode = fs.statSync(file).mode & PERMISSIONS
   if ((mode & LOOSE_MODE) !== 0) {
     const why = `${file} has mode ${mode.toString(8).padStart(3, '0')}, so other users may read or change it`
-    throw new AuthFileError(setting, `${why}: run \`chmod 600 ${file}\``)
+    throw new AuthFileError(setting, `${why}: run \`chmod 600 ${file}\`, or \`chmod 640\` where its group may read it`)
   }
   return secrets
 }
