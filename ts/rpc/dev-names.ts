@@ -1,5 +1,5 @@
-// The methods that anvil 1.7.1 and Hardhat 2.28 have beyond those of every node, by name, and the
-// page that compares them with those of Hearth.
+// The methods that anvil 1.7.1 and Hardhat 2.28 have beyond those of go-ethereum's namespaces eth,
+// net, web3 and debug, by name, and the page that compares them with those of Hearth.
 import { DEV_METHODS } from './methods/dev/index.ts'
 import { isMethod, METHODS } from './table.ts'
 
@@ -49,9 +49,9 @@ export function devMethodsPage(): string {
   return [
     '# Methods of development nodes',
     '',
-    'Generated from `ts/rpc/dev-names.ts` and the method table by `npm run docs`. What anvil 1.7.1 and the node of Hardhat 2.28 have beyond the',
-    `methods of every node, and which of it \`hearth dev\` has: ${count(ANVIL_NAMES)} of anvil's, ${count(HARDHAT_NAMES)} of Hardhat's. \`hearth start\` has none of them`,
-    'but the txpool namespace.',
+    'Generated from `ts/rpc/dev-names.ts` and the method table by `npm run docs`. What anvil 1.7.1 and the node of Hardhat 2.28 have beyond',
+    `go-ethereum's \`eth\`, \`net\`, \`web3\` and \`debug\`, and which of it \`hearth dev\` has: ${count(ANVIL_NAMES)} of anvil's, ${count(HARDHAT_NAMES)} of Hardhat's. Of them, \`hearth start\` has`,
+    'those of the namespaces `txpool`, `trace`, `ots` and `erigon` that `evm.namespaces` names.',
     '',
     'Numbers are hex or decimal, as text or as JSON numbers. `evm_setIntervalMining` takes seconds, as anvil does; Hardhat takes milliseconds under',
     'that name. An edit of the state (a balance, code, a nonce, a slot) counts from the moment it is made, in the state after the head and in',

@@ -12,7 +12,7 @@ const ERRORS: readonly (readonly [error: string, methods: RegExp])[] = [
     '-32000 no such block, or its state is pruned',
     /^eth_(?:call|estimateGas|createAccessList|getBalance|getCode|getStorage\w+|getProof|getTransactionCount|getAccount\w*|feeHistory|simulateV1)$|^debug_(?:trace|storageRangeAt|intermediateRoots|executionWitness|getRaw[BHR])/,
   ],
-  ['-32000 unknown tracer, timeout, or the tracer failed', /^debug_(?:standard)?[tT]race(?!StateAccess)/],
+  ['-32000 unknown tracer, timeout, or the tracer failed', /^debug_trace(?!StateAccess)/],
   ['-32005 range too large', /^eth_getLogs$|^eth_getFilterLogs$|^trace_filter$|^ots_searchTransactions/],
   ['-32602 no such block', /^trace_(?:replayBlock|call|raw|filter)/],
   ['-32000 filter not found', /^eth_(?:getFilter\w+)$/],

@@ -121,14 +121,14 @@ export const devLookups: readonly Method[] = [
   ),
   ...named(
     'hardhat_addCompilationResult',
-    "Takes nothing from what Hardhat's compiler gives, since traces here have no lines of a source: false.",
+    "Ignores the output of Hardhat's compiler: false. Source lines come from artifacts alone: `evm.explorer_artifacts` and `hearth trace --artifacts`.",
     'boolean',
     [optional('solcVersion', anything), optional('input', anything), optional('output', anything)],
     () => json(false),
   ),
   ...named(
     'hardhat_getStackTraceFailuresCount',
-    'How often lines of a source could not be found for a trace: 0, since none are looked for.',
+    'How often Hardhat could not make a stack trace of source lines: 0, since errors of this node have none.',
     'number',
     [],
     () => json(0),
