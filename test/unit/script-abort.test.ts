@@ -1,5 +1,9 @@
 // Work of scripts that is ended at once does not begin.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type { Core, CoreCaller } from '../../ts/core/port.ts'
+import { makeCaller } from '../../ts/rpc/caller.ts'
+import type { OwnWork } from '../../ts/rpc/own-methods.ts'
+import { NodeProvider } from '../../ts/script/provider.ts'
 import { State } from '../../ts/script/reading/state.ts'
 import { Tracer } from '../../ts/script/trace/trace.ts'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
@@ -38,4 +42,52 @@ it('code of an account where the signal is aborted already', async () => {
   await expect(state.code(`0x${'11'.repeat(20)}`)).rejects.toThrow('not wanted')
   // A look-up of the block would fail here, which ends a process.
   expect(core.asked).toEqual([])
+})
+
+describe('a request of the provider', () => {
+  const fail = (e: unknown): never => {
+    throw e
+  }
+
+  /** A provider whose calls never end by themselves, and the clients that the core has seen. */
+  function silent(): { readonly provider: NodeProvider; readonly clients: string[]; readonly ended: string[] } {
+    const [clients, ended]: [string[], string[]] = [[], []]
+    const plain = fakeCore({ call: () => new Promise<string>(() => undefined), getBalance: '"0x7"' })
+    const withCaller = (caller: CoreCaller): Core => {
+      clients.push(caller.address)
+      const request: Core['request'] = (op, args) => {
+        caller.onDisconnect(() => ended.push(op))
+        return plain.request(op, args)
+      }
+      return { ...plain, request }
+    }
+    const context = { ...PLAIN_RULES, core: { ...plain, withCaller }, namespaces: ['eth'], clientVersion: 'test' }
+    return { provider: new NodeProvider(makeCaller(context, fail), {} as OwnWork, fail), clients, ended }
+  }
+
+  const CALL = { method: 'eth_call', params: [{ to: `0x${'11'.repeat(20)}` }, 'latest'] } as const
+
+  it('that is over its time ends in the core', async () => {
+    const { provider, clients, ended } = silent()
+    await expect(provider.request(CALL, { timeout: 5 })).rejects.toMatchObject({ name: 'TimeoutError', code: 'timeout' })
+    // No share holds for work of this process, which has no address.
+    expect(clients).toEqual([''])
+    expect(ended).toEqual(['call'])
+  })
+
+  it('that is aborted ends in the core', async () => {
+    const { provider, ended } = silent()
+    const gone = new AbortController()
+    const called = provider.request(CALL, { signal: gone.signal })
+    gone.abort(new Error('not wanted'))
+    await expect(called).rejects.toThrow('not wanted')
+    expect(ended).toEqual(['call'])
+  })
+
+  it('that is done in time is not ended', async () => {
+    const { provider, ended } = silent()
+    const balance = { method: 'eth_getBalance', params: [`0x${'11'.repeat(20)}`, 'latest'] }
+    expect(await provider.request(balance, { timeout: 10_000 })).toBe('0x7')
+    expect(ended).toEqual([])
+  })
 })

@@ -4,6 +4,9 @@ import type { CoreCaller } from '../core/port.ts'
 import type { Connection, Sample } from './meter.ts'
 import type { Subscriber } from './subscription.ts'
 
+/** The address of this process as a client: no share holds for its work. */
+export const THIS_PROCESS = ''
+
 /** Namespaces that a client may not use, with the reason. */
 export interface DeniedNamespaces {
   readonly namespaces: ReadonlySet<string>

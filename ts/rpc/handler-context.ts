@@ -1,7 +1,7 @@
 // What handlers work with: the node's context, and what belongs to one request.
 import type { Line } from '../core/line.ts'
 import type { Core } from '../core/port.ts'
-import { type Client, ClientCaller } from './client.ts'
+import { type Client, ClientCaller, THIS_PROCESS } from './client.ts'
 import type { PassedOnMethod } from './elsewhere.ts'
 import { SubscriptionHub } from './follow/index.ts'
 import { CONNECTIONS, type RequestMeter, type Sample } from './meter.ts'
@@ -56,7 +56,7 @@ export class HandlerContexts {
     const context = Object.create(ofClient) as Own
     if (redirect !== undefined) context.redirect = redirect
     if (observed !== undefined) context.core = observed
-    if (method.keeps) context.client = address
+    if (method.keeps && address !== THIS_PROCESS) context.client = address
     if (subscriber !== undefined) context.subscriber = subscriber
     if (isShort) return context
     if (client.takesWarnings === true) context.warn = (warning) => addWarning(headers, warning)

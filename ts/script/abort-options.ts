@@ -1,5 +1,6 @@
 // Options that end the wait of a script: an abort signal and a timeout.
 import type { Core } from '../core/port.ts'
+import { THIS_PROCESS } from '../rpc/client.ts'
 import { TimeoutError } from './errors.ts'
 
 /** Signal and timeout of a call. */
@@ -13,22 +14,35 @@ export interface AbortOptions {
 /** Maximum delay of a timer, in milliseconds. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
+/** Whether a call may be ended before it is done. */
+export const mayEnd = ({ signal, timeout }: AbortOptions): boolean => signal !== undefined || timeout !== undefined
+
 /** Throws the reason of the signal if it is aborted. */
 export function checkSignal({ signal }: AbortOptions): void {
   if (signal?.aborted === true) throw signal.reason
 }
 
+/** The end of one call: what ends its work is called once, at once where the call has ended. */
+export class Ending {
+  private callbacks: (() => void)[] = []
+  private isOver = false
+
+  readonly onDisconnect = (callback: () => void): void => {
+    if (this.isOver) callback()
+    else this.callbacks.push(callback)
+  }
+
+  readonly end = (): void => {
+    this.isOver = true
+    for (const callback of this.callbacks.splice(0)) callback()
+  }
+}
+
 /** A core for one long call, with a function that ends the call, if the core supports that. */
 export function abortable(core: Core): { readonly caller: Core; readonly end: () => void } {
-  let gone = (): void => undefined
-  const caller = {
-    address: '',
-    onDisconnect: (callback: () => void) => {
-      gone = callback
-    },
-    historical: () => undefined,
-  }
-  return { caller: core.withCaller?.(caller) ?? core, end: () => gone() }
+  const { onDisconnect, end } = new Ending()
+  const caller = { address: THIS_PROCESS, onDisconnect, historical: () => undefined }
+  return { caller: core.withCaller?.(caller) ?? core, end }
 }
 
 /**
@@ -38,7 +52,7 @@ export function abortable(core: Core): { readonly caller: Core; readonly end: ()
 export async function within<T>(abort: AbortOptions, work: () => Promise<T>, cancel: () => void = () => undefined): Promise<T> {
   const { signal, timeout } = abort
   checkSignal(abort)
-  if (signal === undefined && timeout === undefined) return await work()
+  if (!mayEnd(abort)) return await work()
   let forget = (): void => undefined
   const over = new Promise<never>((_, reject) => {
     const end = (why: unknown): void => {

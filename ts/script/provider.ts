@@ -6,7 +6,7 @@ import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type OwnWork, ownMethod } from '../rpc/own-methods.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
-import { type AbortOptions, within } from './abort-options.ts'
+import { type AbortOptions, Ending, mayEnd, within } from './abort-options.ts'
 import { closed } from './errors.ts'
 
 /** A request (EIP-1193). */
@@ -132,15 +132,12 @@ export class NodeProvider implements Provider {
 
   async request({ method, params }: ProviderRequest, abort: AbortOptions = {}): Promise<unknown> {
     if (this.isClosed) throw closed()
-    const running: (() => void)[] = []
     try {
       const own = ownMethod(method)
       if (own !== undefined) return await own.call(this.own, params, abort)
-      const call = (): Promise<unknown> =>
-        this.call(method, params, { subscriber: this.subscriptions, onDisconnect: (cancel) => running.push(cancel) })
-      return await within(abort, call, () => {
-        for (const cancel of running) cancel()
-      })
+      const { onDisconnect, end } = new Ending()
+      const options = { subscriber: this.subscriptions, ...(mayEnd(abort) ? { onDisconnect } : {}) }
+      return await within(abort, () => this.call(method, params, options), end)
     } catch (e) {
       throw e instanceof RpcError ? new ProviderRpcError(e, e) : e
     }
