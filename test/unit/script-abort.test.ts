@@ -1,12 +1,21 @@
 // Work of scripts that is ended at once does not begin.
-import { describe, expect, it } from 'vitest'
-import type { Core, CoreCaller } from '../../ts/core/port.ts'
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { CoreError } from '../../ts/core/error.ts'
+import type { Core, CoreCaller, ResultStream, ScriptedTrace } from '../../ts/core/port.ts'
 import { makeCaller } from '../../ts/rpc/caller.ts'
 import type { OwnWork } from '../../ts/rpc/own-methods.ts'
+import { TimeoutError } from '../../ts/script/errors.ts'
 import { NodeProvider } from '../../ts/script/provider.ts'
 import { State } from '../../ts/script/reading/state.ts'
 import { Tracer } from '../../ts/script/trace/trace.ts'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
+
+// The functions of a trace need the built program; in these tests none is called.
+vi.mock(import('../../ts/tracer/hooked.ts'), async (original) => ({ ...(await original()), runHooks: async () => [] }))
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
 
 const HASH = `0x${'ab'.repeat(32)}` as const
 
@@ -42,6 +51,40 @@ it('code of an account where the signal is aborted already', async () => {
   await expect(state.code(`0x${'11'.repeat(20)}`)).rejects.toThrow('not wanted')
   // A look-up of the block would fail here, which ends a process.
   expect(core.asked).toEqual([])
+})
+
+describe('a trace at its time limit rejects with TimeoutError', () => {
+  // The texts of the core: crates/recorder/src/error.rs.
+  const TEXTS = ['execution timeout', 'trace call timeout']
+  const source = fs.readFileSync(path.join(ROOT, 'crates/recorder/src/error.rs'), 'utf8')
+  const over = (message: string) => ({ name: 'TimeoutError', code: 'timeout', message })
+  const hooks = { result: () => 1 }
+
+  /** A tracer whose functions are never called: the trace ends with this, or with these chunks. */
+  function ending(chunks: readonly (string | Error)[]): Tracer {
+    const stream = (): ResultStream => fakeStream(chunks)
+    const scripted = () => ({ channel: {} as ScriptedTrace['channel'], stream: stream() })
+    return new Tracer({ ...fakeCore({}, stream), scripted }, PLAIN_RULES.trace)
+  }
+
+  it.each(TEXTS)('%s', async (message) => {
+    expect(source).toContain(`#[error("${message}")]`)
+    const failed = ending([new CoreError('trace', message)])
+    const steps = failed.steps(HASH, { timeout: 60_000 })
+    const taken = steps[Symbol.asyncIterator]().next()
+    await expect(taken).rejects.toBeInstanceOf(TimeoutError)
+    await expect(taken).rejects.toMatchObject(over(message))
+    await expect(steps.summary).rejects.toMatchObject(over(message))
+    await expect(failed.result(HASH, 'callTracer', {})).rejects.toMatchObject(over(message))
+    await expect(failed.withHooks(HASH, hooks, { timeout: 60_000 })).rejects.toMatchObject(over(message))
+    const ofBlock = ending([JSON.stringify([{ txHash: HASH, error: message }])])
+    await expect(ofBlock.withHooks({ block: 'latest' }, hooks, { timeout: 60_000 })).rejects.toMatchObject(over(message))
+  })
+
+  it('any other failure of a trace stays a TraceError', async () => {
+    const failed = ending([new CoreError('trace', 'tracing failed: execution timeout of a precompile')])
+    await expect(failed.result(HASH, 'callTracer', {})).rejects.toMatchObject({ name: 'TraceError', code: 'trace' })
+  })
 })
 
 describe('a request of the provider', () => {

@@ -89,6 +89,12 @@ export class CoreError extends Error {
   }
 }
 
+/** What the core says of a trace whose transaction, or which as a whole, took all of its time. */
+const OUT_OF_TIME: ReadonlySet<string> = new Set(['execution timeout', 'trace call timeout'])
+
+/** Whether a trace has ended at its time limit. */
+export const isOutOfTime = ({ kind, message }: CoreError): boolean => kind === 'trace' && OUT_OF_TIME.has(message)
+
 const known = new Set<string>(CORE_ERROR_KINDS)
 const decoder = new TextDecoder()
 

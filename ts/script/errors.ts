@@ -1,5 +1,5 @@
 // The errors of scripts: a class for each thing that a script may want to do about it.
-import { CoreError, type CoreErrorKind, type ErrorData } from '../core/error.ts'
+import { CoreError, type CoreErrorKind, type ErrorData, isOutOfTime } from '../core/error.ts'
 import { HookError } from '../hooks/index.ts'
 
 /**
@@ -110,7 +110,7 @@ export class TracerFunctionError extends TraceError {
   }
 }
 
-/** `timeout` was over. */
+/** `timeout` was over, or the time limit that the node has for traces. */
 export class TimeoutError extends HearthError {
   override name = 'TimeoutError'
 }
@@ -204,6 +204,7 @@ function dataText(data: ErrorData | undefined): string | undefined {
 export function hearthError(e: unknown): unknown {
   if (e instanceof HookError) return new TracerFunctionError(e.message, e.hook, e.cause)
   if (!(e instanceof CoreError)) return e
+  if (isOutOfTime(e)) return new TimeoutError('timeout', e.message, undefined, e)
   return new CLASSES[e.kind](e.kind, e.message, dataText(e.data), e)
 }
 
