@@ -55,6 +55,40 @@ describe('a batch', () => {
     expect([first, new Set(rest)]).toEqual([2, new Set([1])])
   })
 
+  const limit = { body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32005, message: 'too fast' } }) }
+
+  it.each<[string, Reply]>([
+    ['-32005', limit],
+    ['HTTP 429', { status: 429 }],
+    ['HTTP 429 with -32005', { status: 429, ...limit }],
+  ])('stays a batch where its rate limit passes: %s', async (_, reply) => {
+    let attempts = 0
+    const server = await serving((requests, isBatch) =>
+      ++attempts <= 2 ? reply : answered(requests, isBatch, ({ method }) => ({ result: method })),
+    )
+    const batches = new Batches(server.url)
+    expect(await Promise.all([batches.ask('a', [], 5000), batches.ask('b', [], 5000)])).toEqual(['a', 'b'])
+    expect(await Promise.all([batches.ask('c', [], 5000), batches.ask('d', [], 5000)])).toEqual(['c', 'd'])
+    const [ab, cd] = [
+      ['a', 'b'],
+      ['c', 'd'],
+    ]
+    expect(methods(server)).toEqual([ab, ab, ab, cd])
+  })
+
+  it.each<[string, Reply]>([
+    ['-32005', limit],
+    ['HTTP 429', { status: 429 }],
+  ])('is split after five retries under a rate limit: %s', { timeout: 20_000 }, async (_, reply) => {
+    const server = await serving((requests, isBatch) => (isBatch ? reply : answered(requests, false, ({ method }) => ({ result: method }))))
+    const batches = new Batches(server.url)
+    const begun = performance.now()
+    expect(await Promise.all([batches.ask('a', [], 15_000), batches.ask('b', [], 15_000)])).toEqual(['a', 'b'])
+    // Waits of 100, 200, 400, 800 and 1,600 ms, and one more before the first single request.
+    expect(performance.now() - begun).toBeGreaterThan(3000)
+    expect(server.messages.map((message) => message.length)).toEqual([2, 2, 2, 2, 2, 2, 1, 1])
+  })
+
   it('is sent again for the requests that an error left open', async () => {
     let isBusy = true
     const server = await answering(({ method }) => {

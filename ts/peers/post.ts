@@ -189,7 +189,15 @@ export async function postForBytes(address: string, body: string, options: PostO
 }
 
 /** An answer that is of no use, where another attempt may help. */
-export class PostError extends Error {}
+export class PostError extends Error {
+  /** The status of HTTP that says so; undefined where the answer itself is of no use. */
+  readonly status: number | undefined
+
+  constructor(message: string, status?: number) {
+    super(message)
+    this.status = status
+  }
+}
 
 const isOk = (status: number): boolean => status >= 200 && status < 300
 
@@ -198,12 +206,12 @@ export function refusalOf(status: number, type: string | undefined): Error | und
   const isRedirect = status >= 300 && status < 400
   if (!isRedirect && (isOk(status) || type?.includes('json') === true)) return undefined
   const why = `HTTP status ${status}${isRedirect ? ', and redirects are not followed' : ''}`
-  return passes(status) ? new PostError(why) : new Refused(why)
+  return passes(status) ? new PostError(why, status) : new Refused(why)
 }
 
 /** The failure of a response that was read, where its status says that another attempt may help. */
 export const passingOf = (status: number): PostError | undefined =>
-  !isOk(status) && passes(status) ? new PostError(`HTTP status ${status}`) : undefined
+  !isOk(status) && passes(status) ? new PostError(`HTTP status ${status}`, status) : undefined
 
 /** The failure of an answer with more bytes than may be read. */
 export const tooLarge = (bytesMax: number): Refused => new Refused(`an answer of more than ${bytesMax} bytes`)

@@ -2,9 +2,9 @@
 // their time is over.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoAnswer, post, Refused, shownUrl } from '../peers/post.ts'
+import { NoAnswer, PostError, post, Refused, shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
-import { BACKOFF_MS, BACKOFF_MS_MAX, isPassing, UpstreamError } from './error.ts'
+import { BACKOFF_MS, BACKOFF_MS_MAX, isPassing, TOO_MANY_REQUESTS, UpstreamError } from './error.ts'
 
 /** Codes of a connection where nothing listens, or to a host that does not exist. */
 const UNREACHABLE_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'])
@@ -17,6 +17,15 @@ const BATCHES_AT_ONCE = 8
 
 /** Requests that may wait for a batch; more are refused. */
 export const QUEUE_REQUESTS_MAX = 10_000
+
+/**
+ * A batch that meets the upstream's rate limit is sent again so often; then its requests go one by
+ * one, since an upstream may count each of them.
+ */
+const RATE_LIMITED_RETRIES_MAX = 5
+
+/** A batch that met the upstream's rate limit, which is no refusal of batches. */
+class RateLimited extends Error {}
 
 /** A request that waits for its result. */
 interface Waiting {
@@ -68,7 +77,7 @@ export class Batches {
   private scheduled = false
   /** Another node may answer now: the next batch includes the guard's request. */
   private suspect = false
-  /** The upstream refuses batches: requests go one by one. */
+  /** The upstream refuses batches, or takes none under its rate limit: requests go one by one. */
   private single = false
   private readonly closed = new AbortController()
 
@@ -156,6 +165,7 @@ export class Batches {
   /** Tries a batch until each of its requests is settled. */
   private async run(batch: readonly Waiting[]): Promise<void> {
     let open = batch
+    let limited = 0
     const begun = performance.now()
     for (let backoff = BACKOFF_MS; open.length > 0; backoff = Math.min(backoff * 2, BACKOFF_MS_MAX)) {
       try {
@@ -164,13 +174,15 @@ export class Batches {
         const why = e instanceof Error ? e.message : String(e)
         this.suspect = true
         for (const waiting of open) waiting.last = why
+        if (e instanceof RateLimited && ++limited > RATE_LIMITED_RETRIES_MAX) this.single = true
         const isLost = e instanceof NoAnswer && UNREACHABLE_CODES.has(e.code ?? '') && performance.now() - begun >= this.unreachableMs
         if (e instanceof Refused || isLost) for (const waiting of open) waiting.fail(e as Error)
         if (this.closed.signal.aborted) for (const waiting of open) waiting.fail(this.ended(waiting))
       }
       open = open.filter((waiting) => !waiting.done)
       if (this.single && open.length > 1) {
-        // The upstream has just refused a batch: `flush` sends its requests one by one.
+        // `flush` sends its requests one by one: at once where the upstream has refused a batch.
+        if (limited > 0) await this.pause(backoff)
         this.queue.unshift(...open)
         return
       }
@@ -204,7 +216,12 @@ export class Batches {
     const body = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
     const whole = body.length === 1 ? body[0] : body
     const timeoutMs = Math.max(1, deadline - performance.now())
-    return this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs, signal: this.closed.signal }), body.length)
+    try {
+      return this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs, signal: this.closed.signal }), body.length)
+    } catch (e) {
+      const isLimit = body.length > 1 && e instanceof PostError && e.status === TOO_MANY_REQUESTS
+      throw isLimit ? new RateLimited(e.message, { cause: e }) : e
+    }
   }
 
   private async checkAlone(guard: Guard, deadline: number): Promise<void> {
@@ -225,12 +242,15 @@ export class Batches {
   /** The replies by their number. */
   private repliesOf(answer: unknown, count: number): ReadonlyMap<number, Reply> {
     const list: readonly Reply[] = Array.isArray(answer) ? answer : [answer as Reply]
-    const isOne = count > 1 && !Array.isArray(answer)
-    if (isOne && !this.single) {
-      // One reply to a batch is a refusal of batches; the requests are sent one by one from now on.
+    if (count > 1 && !Array.isArray(answer)) {
+      const error = (answer as Reply | null)?.error
+      const why = foreignText(String(error?.message ?? 'it refuses batches'))
+      if (isPassing(error?.code)) throw new RateLimited(why)
+      // Any other reply to a whole batch is a refusal of batches: from now on requests go one by
+      // one.
       this.single = true
+      throw new Error(why)
     }
-    if (isOne) throw new Error(foreignText(String((answer as Reply | null)?.error?.message ?? 'it refuses batches')))
     return new Map(list.flatMap((reply) => (typeof reply?.id === 'number' ? [[reply.id, reply] as const] : [])))
   }
 }

@@ -13,6 +13,9 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, -32097, 429
 /** Whether another attempt may succeed after an error with this code. */
 export const isPassing = (code: unknown): boolean => PASSING_CODES.has(code)
 
+/** The status of HTTP of a client that sends too much: too many requests. */
+export const TOO_MANY_REQUESTS = 429
+
 /** An error that an upstream answered with. */
 export class UpstreamError extends PeerError {
   override name = 'UpstreamError'
