@@ -508,6 +508,26 @@ describe('what CometBFT answers', () => {
     expect([status, json]).toEqual([503, { code: 14, message: 'the chain has no block yet', details: [] }])
   })
 
+  it('is a set of validators of one height, in all its pages', async () => {
+    const pub_key = { type: 'tendermint/PubKeyEd25519', value: Buffer.alloc(32, 9).toString('base64') }
+    const validator = { address: '11'.repeat(20), pub_key, voting_power: '10', proposer_priority: '0' }
+    let latest = 5
+    const validators = (url: string): unknown => {
+      const given = new URLSearchParams(url.split('?')[1])
+      // Each page finds a newer block; the set has one validator more in each.
+      const height = Number(given.get('height') ?? latest++)
+      const of = Array.from({ length: 145 + height }, () => validator)
+      const from = (Number(given.get('page')) - 1) * 100
+      return { block_height: String(height), validators: of.slice(from, from + 100), total: String(of.length) }
+    }
+    const { url, asked } = await cometbft({ validators })
+    const { get } = await open(() => ok('{}'), { engine: url })
+    const { json } = await get(`${T}/validatorsets/latest?pagination.limit=200`)
+    expect(json.block_height).toBe('5')
+    expect((json.validators as unknown[]).length).toBe(150)
+    expect(asked).toEqual(['validators?per_page=100&page=1', 'validators?per_page=100&page=2&height=5'])
+  })
+
   it('is a set of validators', async () => {
     const { url, asked } = await engine()
     const { get } = await open(() => ok('{}'), { engine: url })

@@ -91,7 +91,7 @@ interface ValidatorAnswer {
 
 async function validatorsAt(source: EngineSource, height: number | undefined, page: Values | undefined): Promise<Values> {
   if (page?.key !== undefined && page.key !== '') throw invalid('sets of validators have no pages by key: use offset')
-  const at = height === undefined ? '' : `&height=${height}`
+  let at = height === undefined ? '' : `&height=${height}`
   const all: ValidatorAnswer[] = []
   let blockHeight = ''
   for (let n = 1; ; n++) {
@@ -100,6 +100,8 @@ async function validatorsAt(source: EngineSource, height: number | undefined, pa
       `validators?per_page=${PAGE_MAX}&page=${n}${at}`,
     )
     blockHeight = part.block_height
+    // All pages are of one set, also where a new block comes between two of them.
+    at = `&height=${blockHeight}`
     all.push(...part.validators)
     if (part.validators.length < PAGE_MAX || all.length >= Number(part.total)) break
   }
