@@ -283,6 +283,23 @@ describe('REST', () => {
     expect([await limit('%2B21'), await limit('5&pagination.limit=21')]).toEqual(['20', '20'])
   })
 
+  it('shortens pages without a limit to rest.max_page', async () => {
+    const read = async (most: string, query: string): Promise<Record<string, string>> => {
+      const { get, core } = await open(() => ok('{}'), { flags: { 'rest.max_page': most } })
+      await get(`/cosmos/staking/v1beta1/validators${query}`)
+      return (lastOf(core) as RestArgs).params
+    }
+    // Without a limit the SDK counts the list, also where the request does not want it.
+    const page = { 'pagination.limit': '20', 'pagination.count_total': 'true' }
+    expect(await read('20', '')).toEqual(page)
+    expect(await read('20', '?pagination.limit=0')).toEqual(page)
+    expect(await read('20', '?pagination.limit=00&pagination.count_total=false')).toEqual(page)
+    expect(await read('20', '?pagination.limit=5&pagination.limit=')).toEqual(page)
+    // A page has 100 entries then, which are no more than may be.
+    expect(await read('100', '?pagination.limit=0')).toEqual({ 'pagination.limit': '0' })
+    expect(await read('1000', '')).toEqual({})
+  })
+
   it('hides what fails within the node, and says that it is busy', async () => {
     const { get, reported } = await open(() => new CoreError('internal', 'a secret path /home/x'))
     expect((await get('/cosmos/staking/v1beta1/pool')).json).toEqual({ code: 13, message: 'internal error', details: [] })

@@ -3,7 +3,7 @@
 
 import type { Core } from '../core/port.ts'
 import { readAs } from '../core/results.ts'
-import { ENGINE_QUERIES, type EngineSource, engineParams } from './engine-queries.ts'
+import { ENGINE_QUERIES, type EngineSource, engineParams, PAGE_DEFAULT } from './engine-queries.ts'
 import { CODES, invalid, notImplemented, QueryFailure } from './failure.ts'
 import type { Query } from './queries.ts'
 import { decode, encode, toJson, WireError } from './wire.ts'
@@ -24,6 +24,9 @@ const JSON_HEAD = /^\{"code":0,"height":"(\d+)","body":/
 
 /** Maximum length of this start, in bytes. */
 const HEAD_BYTES_MAX = 64
+
+/** A limit that is absent, or 0, which stands for the same. */
+const NO_LIMIT = /^(?:\+?0+)?$/
 
 /** An answer of the core in protobuf. */
 interface CosmosAnswer {
@@ -85,9 +88,15 @@ export class Answers {
   bounded(params: Params): Params {
     const given = params['pagination.limit']
     // As the core reads it: of several the last one counts, and a number may have a sign.
-    const limit = typeof given === 'string' ? given : given?.at(-1)
-    if (limit === undefined || !/^\+?\d+$/.test(limit) || BigInt(limit) <= BigInt(this.pageMax)) return params
-    return { ...params, 'pagination.limit': String(this.pageMax) }
+    const limit = (typeof given === 'string' ? given : given?.at(-1)) ?? ''
+    const most = String(this.pageMax)
+    if (NO_LIMIT.test(limit)) {
+      if (this.pageMax >= PAGE_DEFAULT) return params
+      // Without a limit the whole list is counted, whatever the request says of it.
+      return { ...params, 'pagination.limit': most, 'pagination.count_total': 'true' }
+    }
+    if (!/^\+?\d+$/.test(limit) || BigInt(limit) <= BigInt(most)) return params
+    return { ...params, 'pagination.limit': most }
   }
 }
 

@@ -30,8 +30,8 @@ const CONSENSUS_PREFIX = `${ACCOUNT_PREFIX}valcons`
 /** Most entries of a page of CometBFT. */
 const PAGE_MAX = 100
 
-/** Entries of a page where the request names none, as the SDK has it. */
-const PAGE_DEFAULT = 100
+/** Entries of a page where the request names none, as the SDK and the core have it. */
+export const PAGE_DEFAULT = 100
 
 function urlOf({ rpcUrl }: EngineSource): string {
   const url = rpcUrl()
