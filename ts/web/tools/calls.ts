@@ -3,22 +3,16 @@
 import { steppedOf, traceCallOf, type WhatIf, whatIfOf } from '../../explore/index.ts'
 import { CALL, isCall } from '../store/router.ts'
 import { RpcFailure, rewriting } from '../store/rpc.ts'
+import { checkForm, isLocal, keepLocal, localForm } from './local-forms.ts'
 
 /** Maximum length of a form in a link, in characters. A larger form is stored in this tab only. */
 export const FRAGMENT_MAX = 8 * 1024
 
-/** Characters of a form that is read. */
-const JSON_MAX = 4 * 1024 * 1024
-
 /** Forms that this tab keeps. */
 const KEPT_MAX = 50
 
-/** Prefix of the names of forms that are stored in this tab only. */
-const LOCAL = 'local-'
-
 /** Calls by the fragment of their address, their block a hash. */
 const calls = new Map<string, WhatIf>()
-const locals = new Map<string, WhatIf>()
 
 async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformStream): Promise<Uint8Array<ArrayBuffer>> {
   const reader = new Blob([bytes])
@@ -29,31 +23,26 @@ async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformS
   let size = 0
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     size += part.value.length
-    if (size > JSON_MAX) throw new Error(`the form has more than ${JSON_MAX} bytes`)
+    checkForm(size)
     parts.push(part.value)
   }
   return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
 
-/** A form as a fragment. */
+/** A form as a fragment; throws where it is too large. */
 export async function fragmentOf(whatIf: WhatIf): Promise<string> {
-  const packed = await through(new TextEncoder().encode(JSON.stringify(whatIf)), new CompressionStream('deflate-raw'))
+  const json = new TextEncoder().encode(JSON.stringify(whatIf))
+  checkForm(json.length)
+  const packed = await through(json, new CompressionStream('deflate-raw'))
   let text = ''
   for (const byte of packed) text += String.fromCharCode(byte)
   const fragment = btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
-  if (fragment.length <= FRAGMENT_MAX) return fragment
-  const name = `${LOCAL}${locals.size + 1}`
-  locals.set(name, whatIf)
-  return name
+  return fragment.length <= FRAGMENT_MAX ? fragment : keepLocal(whatIf)
 }
 
 /** The form of a fragment; throws where it does not read. */
 export async function whatIfIn(fragment: string): Promise<WhatIf> {
-  if (fragment.startsWith(LOCAL)) {
-    const local = locals.get(fragment)
-    if (local === undefined) throw new Error('this form was too large for a link, and was in another tab')
-    return local
-  }
+  if (isLocal(fragment)) return localForm(fragment)
   const packed = Uint8Array.from(atob(fragment.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
   const text = new TextDecoder().decode(await through(packed, new DecompressionStream('deflate-raw')))
   return whatIfOf(JSON.parse(text))
