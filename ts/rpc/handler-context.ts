@@ -60,6 +60,7 @@ export class HandlerContexts {
     if (subscriber !== undefined) context.subscriber = subscriber
     if (isShort) return context
     if (client.takesWarnings === true) context.warn = (warning) => addWarning(headers, warning)
+    context.onDisconnect = (callback) => client.onDisconnect(callback)
     const { core } = context
     context.core = core.withCaller?.(new ClientCaller(address, client, sample, line)) ?? core
     return context

@@ -85,6 +85,11 @@ export interface HandlerContext extends Context {
   readonly client?: string | undefined
   /** Sends a request to the validator of a sender; absent where the request stays here. */
   readonly redirect?: Redirect | undefined
+  /**
+   * Calls back when the client has left; at once if it has already. Absent where the request cannot
+   * be ended.
+   */
+  readonly onDisconnect?: ((callback: () => void) => void) | undefined
   /** Reports a probable mistake in the request; absent if the client cannot be warned. */
   readonly warn?: ((warning: string) => void) | undefined
 }

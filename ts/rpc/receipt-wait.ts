@@ -1,10 +1,11 @@
 // Sending, and waiting for the block (EIP-7966).
 
 import { jsonOf } from '../core/chunks.ts'
+import { CoreError } from '../core/error.ts'
 import type { Core, Hex } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
 import { syncTimeout } from './errors.ts'
-import type { SubscriptionHub } from './follow/index.ts'
+import type { HandlerContext } from './method.ts'
 
 /** Default time of the wait (go-ethereum's), in milliseconds. */
 const WAIT_MS = 20_000
@@ -22,16 +23,23 @@ async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
 export const waitMsOf = (timeout: Hex | undefined): number =>
   timeout === undefined || Number(timeout) === 0 ? WAIT_MS : Math.min(Number(timeout), WAIT_MS_MAX)
 
-/** Sends a transaction, whose hash `send` gives; its receipt once it is in a block. */
+/**
+ * Sends a transaction, whose hash `send` gives; its receipt once it is in a block. The wait ends
+ * when the client leaves; the transaction stays sent.
+ */
 export async function sendAndWait(
-  core: Core,
-  { follower }: SubscriptionHub,
+  { core, follow: { follower }, onDisconnect }: Pick<HandlerContext, 'core' | 'follow' | 'onDisconnect'>,
   send: () => Promise<Uint8Array>,
   timeout: Hex | undefined,
 ): Promise<Uint8Array> {
   const ms = waitMsOf(timeout)
   const until = Date.now() + ms
   let wake: () => void = () => undefined
+  let isGone = false
+  onDisconnect?.(() => {
+    isGone = true
+    wake()
+  })
   const stop = await follower.listen({ kind: 'blocks' }, { push: () => wake(), lost: () => wake() })
   try {
     const hash = jsonOf(await send()) as Hex
@@ -43,6 +51,7 @@ export async function sendAndWait(
           clearTimeout(timer)
           resolve()
         }
+        if (isGone) wake()
       })
       const found = await receipt(core, hash)
       if (found !== undefined) {
@@ -54,6 +63,7 @@ export async function sendAndWait(
         throw syncTimeout(ms, hash)
       }
       await changed
+      if (isGone) throw new CoreError('cancelled', 'the client has left')
     }
   } finally {
     stop()

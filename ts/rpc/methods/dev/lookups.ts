@@ -86,8 +86,7 @@ export const devLookups: readonly Method[] = [
     'As eth_sendTransaction, and waits for the receipt as eth_sendRawTransactionSync.',
     'receipt',
     [required('transaction', transaction), optional('timeout', hexOrDecimal)],
-    ({ core, follow }, transaction, timeout) =>
-      sendAndWait(core, follow, () => readBytes(core, 'sendTransaction', { transaction }), timeout),
+    (context, transaction, timeout) => sendAndWait(context, () => readBytes(context.core, 'sendTransaction', { transaction }), timeout),
   ),
   ...named(
     'anvil_getGenesisTime',

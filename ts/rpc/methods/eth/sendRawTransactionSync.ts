@@ -13,11 +13,12 @@ export const sendRawTransactionSync = method({
   result: 'receipt',
   cost: 'write',
   params: [required('transaction', data), optional('timeout', hexOrDecimal)],
-  handle: ({ core, follow, submission }, transaction, timeout) => {
+  handle: (context, transaction, timeout) => {
+    const { core, submission } = context
     const params = timeout === undefined ? [transaction] : [transaction, timeout]
     const send = (): Promise<Uint8Array> => readBytes(core, 'sendRawTransaction', { transaction })
     return submit(submission, { method: 'eth_sendRawTransactionSync', params, waitMs: waitMsOf(timeout) }, () =>
-      sendAndWait(core, follow, send, timeout),
+      sendAndWait(context, send, timeout),
     )
   },
 })
