@@ -25,7 +25,7 @@ import { cargoEnv } from './cargo.mjs'
 import { hasCore, keepCore, takeCore } from './core-store.mjs'
 import { checkCross, crossEnv, MACHINES } from './cross.mjs'
 import { ROOT, SetupError, TARGET } from './env.mjs'
-import { isolatedVm, isolatedVms, isolatedVmsFor, LIBRARY } from './isolated-vm.mjs'
+import { hasLibrary, isolatedVm, isolatedVms, isolatedVmsFor } from './isolated-vm.mjs'
 import { timed } from './progress.mjs'
 import { checkWhole } from './rocksdb.mjs'
 import { digest, Stamp } from './stamp.mjs'
@@ -246,7 +246,7 @@ async function everything(kind) {
   const { isCurrent, isStored } = coreState(kind)
   const isMade = isCurrent || isStored
   if (!isMade) checkCompilers()
-  const sandbox = fs.existsSync(LIBRARY) ? undefined : script('build.mjs', ['sandbox'], 'isolated-vm failed', LOW)
+  const sandbox = hasLibrary() ? undefined : script('build.mjs', ['sandbox'], 'isolated-vm failed', LOW)
   // A failure is reported where the others are awaited.
   sandbox?.catch(() => undefined)
   const tools = isMade ? undefined : script('cargo.mjs', ['--prepare'], 'RocksDB could not be made ready')

@@ -31,6 +31,21 @@ const libraryFor = (abi) => path.join(ROOT, 'native', `isolated-vm-${abi}.node`)
  */
 export const LIBRARY = libraryFor(process.versions.modules)
 
+/** The file beside a library that names the version of isolated-vm that it is. */
+const stampOf = (library) => `${library}.version`
+
+/** Whether a library is there, made from this version: it is made again for another one. */
+function isMade(library, version) {
+  const stamp = stampOf(library)
+  return fs.existsSync(library) && fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8').trim() === version
+}
+
+/** The engine of the Node that runs this; undefined where there is none. */
+const ownEngine = () => ENGINES[process.versions.node.split('.')[0]]
+
+/** Whether the library of the Node that runs this is there, in the version that is pinned. */
+export const hasLibrary = (target = LIBRARY) => isMade(target, ownEngine()?.version)
+
 /** A reason why it cannot be built, with what to type. */
 class Missing extends Error {}
 
@@ -169,7 +184,10 @@ async function provide({ version }, node, nodeOf, target, arch = process.arch) {
     const note = `, for JavaScript tracers under Node ${node}, once for this machine`
     await timed('isolated-vm', () => build(version, found, dir), { note })
   })
+  // Without a stamp while the library changes: whatever ends this, it is made again.
+  fs.rmSync(stampOf(target), { force: true })
   publish(library, target)
+  fs.writeFileSync(stampOf(target), `${version}\n`)
 }
 
 const reasonOf = (e) => (e instanceof Missing ? e.message : String(e.message ?? e))
@@ -179,16 +197,18 @@ const reasonOf = (e) => (e instanceof Missing ? e.message : String(e.message ?? 
  * and what to type. It never fails.
  */
 export async function isolatedVm(target = LIBRARY) {
-  if (fs.existsSync(target)) return
+  if (hasLibrary(target)) return
+  const engine = ownEngine()
   try {
-    const engine = ENGINES[process.versions.node.split('.')[0]]
     if (engine === undefined)
       throw new Missing(
         `there is no version of it for Node ${process.versions.node.split('.')[0]}. Use Node ${Object.keys(ENGINES).join(', ')}`,
       )
     await provide(engine, process.versions.node, () => ({ program: process.execPath, nodedir: headers() }), target)
   } catch (e) {
-    say(`no JavaScript tracers: isolated-vm is not there, and ${reasonOf(e)}, then run npm run build again. Everything else works.`)
+    const remedy = `${reasonOf(e)}, then run npm run build again`
+    if (!fs.existsSync(target)) say(`no JavaScript tracers: isolated-vm is not there, and ${remedy}. Everything else works.`)
+    else say(`JavaScript tracers run in the isolated-vm of an earlier build: isolated-vm ${engine?.version} is not there, and ${remedy}.`)
   }
 }
 
@@ -219,7 +239,7 @@ export async function isolatedVms() {
   await isolatedVm()
   for (const engine of Object.values(ENGINES)) {
     const target = libraryFor(engine.abi)
-    if (fs.existsSync(target)) continue
+    if (isMade(target, engine.version)) continue
     try {
       const nodeOf = async () => {
         const dir = await nodeRelease(engine.node)

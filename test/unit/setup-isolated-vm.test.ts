@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { ENGINES } from '../../native/setup/isolated-vm.mjs'
 
 const MODULE = path.resolve(import.meta.dirname, '../../native/setup/isolated-vm.mjs')
 
@@ -22,6 +23,55 @@ test('without npm there is one line, and the exit code is 0', () => {
       /^hearth set-up: no JavaScript tracers: isolated-vm is not there, and .+, then run npm run build again\. Everything else works\.$/,
     )
     expect(fs.existsSync(target)).toBe(false)
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+})
+
+test('a library of another version is replaced by that of the cache', () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-setup-'))
+  try {
+    const { version } = ENGINES[process.versions.node.split('.')[0] as unknown as keyof typeof ENGINES]
+    const cache = path.join(dir, 'cache')
+    const kept = path.join(cache, `isolated-vm-${version}-node${process.versions.node}-${process.platform}-${process.arch}`)
+    fs.mkdirSync(kept, { recursive: true })
+    fs.writeFileSync(path.join(kept, 'isolated_vm.node'), 'of the cache')
+    const target = path.join(dir, 'isolated-vm.node')
+    const stamp = `${target}.version`
+    const code = `const { isolatedVm } = await import(${JSON.stringify(MODULE)}); await isolatedVm(${JSON.stringify(target)})`
+    /** The library and its stamp after set-up, from these. */
+    const after = (library: string, of: string | undefined): string[] => {
+      fs.writeFileSync(target, library)
+      fs.rmSync(stamp, { force: true })
+      if (of !== undefined) fs.writeFileSync(stamp, `${of}\n`)
+      const env = { PATH: '/nowhere', HOME: dir, HEARTH_CACHE: cache }
+      const r = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', env })
+      expect([r.status, r.stdout, r.stderr]).toEqual([0, '', ''])
+      return [target, stamp].map((file) => fs.readFileSync(file, 'utf8'))
+    }
+    expect(after('older', '4.7.2')).toEqual(['of the cache', `${version}\n`])
+    // Built before libraries had a stamp.
+    expect(after('unknown', undefined)).toEqual(['of the cache', `${version}\n`])
+    expect(after('the same', version)).toEqual(['the same', `${version}\n`])
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+})
+
+test('an older library stays where the pinned version cannot be had', () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-setup-'))
+  try {
+    const target = path.join(dir, 'isolated-vm.node')
+    fs.writeFileSync(target, 'older')
+    fs.writeFileSync(`${target}.version`, '4.7.2\n')
+    const code = `const { isolatedVm } = await import(${JSON.stringify(MODULE)}); await isolatedVm(${JSON.stringify(target)})`
+    const env = { PATH: '/nowhere', HOME: dir, HEARTH_CACHE: path.join(dir, 'cache') }
+    const r = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', env })
+    expect(r.status).toBe(0)
+    expect(r.stderr.trim().split('\n').at(-1)).toMatch(
+      /^hearth set-up: JavaScript tracers run in the isolated-vm of an earlier build: isolated-vm \d+\.\d+\.\d+ is not there, and .+, then run npm run build again\.$/,
+    )
+    expect([target, `${target}.version`].map((file) => fs.readFileSync(file, 'utf8'))).toEqual(['older', '4.7.2\n'])
   } finally {
     fs.rmSync(dir, { recursive: true, force: true })
   }
