@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { readyChecks } from '../../ts/cli/commands/node.ts'
+import { statusOf } from '../../ts/cli/commands/status.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
 import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -84,6 +85,53 @@ describe('a node that opens', () => {
     expect([page.status, await page.text(), reported]).toEqual([503, 'node is starting\n', []])
     expect((await app.request('/health')).status).toBe(200)
     expect((await app.request('/ready')).status).toBe(503)
+  })
+})
+
+describe('a node with WebSocket alone', () => {
+  const flags = { 'evm.http_enabled': 'false' }
+
+  it('answers probes on that port', async () => {
+    const { settings } = settingsOf(flags)
+    const readiness = new Readiness()
+    const starting = new StartingDispatch(batchLimits(settings))
+    const server = await startServer(settings, starting.dispatch, { report: () => undefined, readiness })
+    opened.push(server)
+    expect(server.httpUrl).toBeUndefined()
+    const url = server.wsUrl?.replace(/^ws:/, 'http:')
+    expect(await probe(url, '/health')).toEqual([200, { status: 'ok' }])
+    expect(await probe(url, '/ready')).toEqual([
+      503,
+      { status: 'not ready', reasons: ['opening: the stores are being opened and their log replayed'] },
+    ])
+    readiness.opened([])
+    expect(await probe(url, '/ready')).toEqual([200, { status: 'ready', reasons: [] }])
+    const other = await fetch(`${url}/`)
+    expect([other.status, await other.text()]).toEqual([426, 'this port speaks WebSocket alone\n'])
+  })
+
+  it('is found by `hearth status`, with its height', async () => {
+    const { settings } = settingsOf(flags)
+    const readiness = new Readiness()
+    readiness.opened([])
+    const dispatch = makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined)
+    const server = await startServer(settings, dispatch, { report: () => undefined, readiness })
+    opened.push(server)
+    const node = {
+      pid: process.pid,
+      mode: 'start',
+      transactions: 'kept',
+      version: 'Hearth/test',
+      startedAt: Date.now(),
+      httpUrl: null,
+      wsUrl: server.wsUrl ?? null,
+      debugUrl: null,
+      metricsUrl: null,
+      baking: null,
+    } as const
+    expect(await statusOf('/nowhere', node)).toMatchObject({ ready: true, reasons: [], height: 27 })
+    await server.stop()
+    expect(await statusOf('/nowhere', node)).toMatchObject({ ready: null, reasons: ['the node does not answer'], height: null })
   })
 })
 

@@ -210,7 +210,7 @@ class Listeners {
     const server = this.make(
       'ws',
       dispatch,
-      lazyApp(async () => (await import('./websocket-app.ts')).createWebSocketApp(), this.hooks.report),
+      lazyApp(async () => (await import('./websocket-app.ts')).createWebSocketApp(this.hooks.readiness), this.hooks.report),
     )
     shareConnections(server, this.settings, this.admission)
     return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`

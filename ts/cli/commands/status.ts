@@ -15,6 +15,9 @@ import { bytesText, pairs } from './db/text.ts'
 /** Longest time for each answer of the node, in milliseconds. */
 const ASK_MS_MAX = 5000
 
+/** Largest message that is read over WebSocket, in bytes. */
+const MESSAGE_BYTES_MAX = 64 * 1024
+
 /** Folders of data/ whose sizes are shown. */
 const STORES = ['state', 'wal', 'ledger', 'trace_db'] as const
 
@@ -67,9 +70,27 @@ async function ask(url: string, init: RequestInit = {}): Promise<string | undefi
   }
 }
 
+/** The answer to a message over WebSocket; undefined where there is none. */
+async function askOverWebSocket(url: string, headers: Readonly<Record<string, string>>, message: string): Promise<string | undefined> {
+  const { WebSocket } = await import('ws')
+  const socket = new WebSocket(url, { headers, handshakeTimeout: ASK_MS_MAX, maxPayload: MESSAGE_BYTES_MAX })
+  const timer = setTimeout(() => socket.terminate(), ASK_MS_MAX)
+  try {
+    return await new Promise((resolve) => {
+      socket.on('open', () => socket.send(message))
+      socket.on('message', (data) => resolve(String(data)))
+      // The end of the connection follows an error.
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(undefined))
+    })
+  } finally {
+    clearTimeout(timer)
+    socket.terminate()
+  }
+}
+
 /** An answer as JSON; undefined if it is not JSON: an overloaded node refuses in plain text. */
-async function askJson(url: string, init?: RequestInit): Promise<unknown> {
-  const text = await ask(url, init)
+function parsed(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text)
   } catch {
@@ -79,16 +100,22 @@ async function askJson(url: string, init?: RequestInit): Promise<unknown> {
 
 /** The height, requested with the token of the node's run if it has one. */
 async function heightOf(node: RunningNode, token: string | undefined): Promise<number | null> {
-  if (node.httpUrl === null) return null
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
-  const headers = { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
-  const answer = (await askJson(node.httpUrl, { method: 'POST', headers, body })) as { result?: string } | undefined
+  const permit: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const headers = { 'content-type': 'application/json', ...permit }
+  if (node.httpUrl === null && node.wsUrl === null) return null
+  const text =
+    node.httpUrl === null
+      ? await askOverWebSocket(node.wsUrl as string, permit, body)
+      : await ask(node.httpUrl, { method: 'POST', headers, body })
+  const answer = parsed(text) as { result?: string } | undefined
   return answer?.result === undefined ? null : Number(answer.result)
 }
 
 async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reasons: readonly string[] }> {
-  const base = node.httpUrl ?? node.metricsUrl?.replace(/\/metrics$/, '')
-  const answer = base === undefined ? undefined : await askJson(`${base}/ready`)
+  // Every listener answers probes: that of WebSocket too, over HTTP.
+  const base = node.httpUrl ?? node.metricsUrl?.replace(/\/metrics$/, '') ?? node.wsUrl?.replace(/^ws:/, 'http:')
+  const answer = base === undefined ? undefined : parsed(await ask(`${base}/ready`))
   if (answer === undefined) return { ready: null, reasons: ['the node does not answer'] }
   const { status, reasons } = answer as { status: string; reasons: string[] }
   return { ready: status === 'ready', reasons }
@@ -169,7 +196,8 @@ function followedOf(values: ReadonlyMap<string, number> | undefined): Status['fo
   return proven === undefined || executed === undefined ? null : { proven, executed }
 }
 
-async function statusOf(home: string, node: RunningNode): Promise<Status> {
+/** The report on the node that runs on a home. */
+export async function statusOf(home: string, node: RunningNode): Promise<Status> {
   const { metricsUrl, consensusUrl } = node
   const [height, { ready, reasons }, page, consensus] = await Promise.all([
     heightOf(node, runTokenOf(home)),
