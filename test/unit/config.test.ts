@@ -2,6 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseArgs } from '../../ts/cli/args.ts'
+import type { Command, CommandFamily } from '../../ts/cli/command.ts'
+import { commandsPage } from '../../ts/cli/commands-page.ts'
 import { DEV_FLAGS } from '../../ts/cli/dev/flags.ts'
 import { commandHelp } from '../../ts/cli/help.ts'
 import { COMMANDS } from '../../ts/cli/run.ts'
@@ -574,6 +576,22 @@ describe('command lines', () => {
       expect(lines.at(-2)).toBe(`every setting: ${line} --help-all, or hearth config list`)
       expect(commandHelp(line, command, true)).toContain('\n  --evm.gzip_level=1\n')
     }
+  })
+
+  it('shows what `hearth db rollback --json` prints', () => {
+    const db = COMMANDS.find(({ name }) => name === 'db') as CommandFamily
+    const rollback = db.commands.find(({ name }) => name === 'rollback') as Command
+    const shape = [
+      '{',
+      '  "from": {"height":120,"hash":"0x…","commitment":"0x…"},',
+      '  "to": {"height":100,"hash":"0x…"},',
+      '  "head": {"height":100,"hash":"0x…","commitment":"0x…"}',
+      '}',
+    ].join('\n')
+    const help = commandHelp('hearth db rollback', rollback, false)
+    expect(help).toContain(`\nwhat --json prints:\n${shape}\nfrom is the head before, `)
+    expect(help).toContain('\n--dry-run, which changes nothing. commitment is the state root. --json needs no confirmation.\n')
+    expect(commandsPage()).toContain(`\n\`hearth db rollback --json\`:\n\n\`\`\`json\n${shape}\n\`\`\`\n\nfrom is the head before, `)
   })
 
   it('keeps every value of a flag that may be given several times', () => {

@@ -22,6 +22,14 @@ export interface Terminal {
   readonly closed?: () => void
 }
 
+/** What a command prints with `--json`. */
+export interface JsonReport {
+  /** One as an example: hex stands as `0x…`. */
+  readonly example: object
+  /** What the example does not say, in lines as `more`. */
+  readonly notes: readonly string[]
+}
+
 /** A command of `hearth`. */
 export interface Command extends CommandShape {
   readonly name: string
@@ -29,6 +37,8 @@ export interface Command extends CommandShape {
   readonly doc: string
   /** Lines for the command's own help, below `doc`. */
   readonly more?: readonly string[]
+  /** The report of `--json`, where help and docs/commands.md show it. */
+  readonly report?: JsonReport
   /** The few settings that the command reads and people change; its help names them. */
   readonly settings?: readonly SettingKey[]
   /** Whether it serves a data directory: permanent failures to do so have their own exit code. */

@@ -2,6 +2,7 @@
 // are accepted.
 import type { Command } from './command.ts'
 import { EXIT_TABLE } from './exit.ts'
+import { exampleLines } from './help.ts'
 import { COMMANDS } from './run.ts'
 import { OTHER_COMMANDS, OTHER_FLAGS, SAME_FLAGS, SHORT_FLAGS } from './words.ts'
 
@@ -10,13 +11,20 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 const usage = (line: string, { files }: Command): string => `\`${line}${files === undefined ? '' : ` ${files.name}`}\``
 
-function commandRows(): string[] {
-  return COMMANDS.flatMap((command) => {
-    const all = 'commands' in command ? command.commands.map((sub) => [`hearth ${command.name} ${sub.name}`, sub] as const) : []
-    const rows = 'commands' in command ? all : [[`hearth ${command.name}`, command] as const]
-    return rows.map(([line, of]) => `| ${cell(usage(line, of))} | ${cell(of.doc)} |`)
-  })
-}
+/** Every command, as it is typed. */
+const LINES: readonly (readonly [string, Command])[] = COMMANDS.flatMap((command) =>
+  'commands' in command
+    ? command.commands.map((sub) => [`hearth ${command.name} ${sub.name}`, sub] as const)
+    : [[`hearth ${command.name}`, command] as const],
+)
+
+const commandRows = (): string[] => LINES.map(([line, of]) => `| ${cell(usage(line, of))} | ${cell(of.doc)} |`)
+
+/** What commands print with `--json`. */
+const reports = (): string[] =>
+  LINES.flatMap(([line, { report }]) =>
+    report === undefined ? [] : [`\`${line} --json\`:`, '', '```json', ...exampleLines(report), '```', '', ...report.notes, ''],
+  )
 
 const isSetting = (name: string): boolean => name.includes('.')
 
@@ -33,6 +41,11 @@ export function commandsPage(): string {
     '|---|---|',
     ...commandRows(),
     '',
+    '## Reports as JSON',
+    '',
+    'What a command prints with `--json`; hex is shortened to `0x…`.',
+    '',
+    ...reports(),
     '## Exit codes',
     '',
     '| code | meaning |',

@@ -1,6 +1,6 @@
 // hearth db rollback: takes the chain back to a height. No node may run on the home.
 import type { RollbackReport } from '../../../core/db.ts'
-import type { Command } from '../../command.ts'
+import type { Command, JsonReport } from '../../command.ts'
 import { heightOf } from '../job.ts'
 import { DB_FLAGS, required, runTask } from './task.ts'
 
@@ -15,6 +15,19 @@ function text({ from, to, head }: RollbackReport): string {
   return `${rolled} back from block ${from.height} ${from.hash} to block ${to.height} ${to.hash}: ${many} ${leave} the canonical chain; ${after}\n`
 }
 
+const block = (height: number) => ({ height, hash: '0x…' })
+const head = (height: number) => ({ ...block(height), commitment: '0x…' })
+
+const EXAMPLE: RollbackReport = { from: head(120), to: block(100), head: head(100) }
+
+const REPORT: JsonReport = {
+  example: EXAMPLE,
+  notes: [
+    'from is the head before, to the block that was named, head the head afterwards: null with',
+    '--dry-run, which changes nothing. commitment is the state root. --json needs no confirmation.',
+  ],
+}
+
 export const rollback: Command = {
   name: 'rollback',
   doc: 'Take the chain back to a height. The node must be stopped.',
@@ -23,6 +36,7 @@ export const rollback: Command = {
     'import executes them again. At a terminal, the command shows the number of blocks and waits for',
     'a yes.',
   ],
+  report: REPORT,
   flags: {
     ...DB_FLAGS,
     to: { value: 'HEIGHT', doc: 'Height of the new head.' },
