@@ -7,6 +7,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { resolveSettings } from '../../ts/config/index.ts'
 import { temporaryHome, temporarySettings } from '../../ts/node/temporary-home.ts'
 
+/** The namespace of this process's number, as the system names it. */
+const [NAMESPACE = ''] = /\d+/.exec(fs.readlinkSync('/proc/self/ns/pid')) ?? []
+
 let dir: string
 
 beforeEach(() => {
@@ -17,7 +20,7 @@ afterEach(() => fs.rmSync(dir, { recursive: true }))
 
 it('a home goes when removed, or after a kill with the next', () => {
   const { pid } = spawnSync(process.execPath, ['-e', ''])
-  const [left, other] = [path.join(dir, `hearth-dev-${pid}-1-abc`), path.join(dir, 'hearth-dev-x')]
+  const [left, other] = [path.join(dir, `hearth-dev-${pid}-1-${NAMESPACE}-abc`), path.join(dir, 'hearth-dev-x')]
   for (const name of [left, other]) fs.mkdirSync(path.join(name, 'data'), { recursive: true })
   const first = temporaryHome(dir)
   expect(fs.existsSync(left)).toBe(false)
@@ -27,6 +30,21 @@ it('a home goes when removed, or after a kill with the next', () => {
   first.remove()
   second.remove()
   expect(fs.readdirSync(dir)).toEqual(['hearth-dev-x'])
+})
+
+it('a home of another container stays while its process may run', () => {
+  const { pid } = spawnSync(process.execPath, ['-e', ''])
+  const others = [
+    // The same number, which no process here has, in another namespace.
+    `hearth-dev-${pid}-1-${Number(NAMESPACE) + 1}-abc`,
+    // Of a version that did not note the namespace.
+    `hearth-dev-${pid}-1-abc`,
+  ]
+  for (const name of others) fs.mkdirSync(path.join(dir, name, 'data'), { recursive: true })
+  const made = temporaryHome(dir)
+  expect(path.basename(made.home)).toMatch(new RegExp(`^hearth-dev-${process.pid}-\\d+-${NAMESPACE}-[A-Za-z0-9]{6}$`))
+  made.remove()
+  expect(fs.readdirSync(dir).sort()).toEqual(others.sort())
 })
 
 it('a home that is still written to stays, without an error', () => {

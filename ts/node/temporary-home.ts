@@ -6,10 +6,25 @@ import path from 'node:path'
 import type { Resolved, Settings } from '../config/index.ts'
 import { isAlive } from './process.ts'
 
-/** What their names begin with; the process that has one follows. */
+/**
+ * What their names begin with. The process that has one follows: its number, when it began, and the
+ * namespace in which it has that number.
+ */
 const PREFIX = 'hearth-dev-'
 
-const NAME = /^hearth-dev-(\d+)-(\d+)-[A-Za-z0-9]+$/
+const NAME = /^hearth-dev-(\d+)-(\d+)-(\d+)-[A-Za-z0-9]+$/
+
+/**
+ * The namespace of numbers of processes that this process is in (pid_namespaces(7)), or 0 where the
+ * system has none: each container has its own, and may share the folder for temporary files.
+ */
+function pidNamespace(): string {
+  try {
+    return /^pid:\[(\d+)\]$/.exec(fs.readlinkSync('/proc/self/ns/pid'))?.[1] ?? '0'
+  } catch {
+    return '0'
+  }
+}
 
 /**
  * When a process began, in ticks since the boot, or 0 if the system does not report it; undefined
@@ -26,11 +41,14 @@ function beginOf(pid: number): number | undefined {
   }
 }
 
-/** Removes homes whose process is gone; those of other users stay, as they must. */
-function removeLeftOvers(dir: string): void {
+/**
+ * Removes homes whose process is gone. Those of other users stay, as they must, and so do those of
+ * another or an unknown namespace: whether their process runs cannot be found out from here.
+ */
+function removeLeftOvers(dir: string, own: string): void {
   for (const name of fs.readdirSync(dir)) {
-    const [, pid, begin] = NAME.exec(name) ?? []
-    if (pid === undefined || beginOf(Number(pid)) === Number(begin)) continue
+    const [, pid, begin, namespace] = NAME.exec(name) ?? []
+    if (pid === undefined || namespace !== own || beginOf(Number(pid)) === Number(begin)) continue
     try {
       fs.rmSync(path.join(dir, name), { recursive: true, force: true })
     } catch {
@@ -49,8 +67,9 @@ export interface TemporaryHome {
 
 /** Makes such a home. */
 export function temporaryHome(dir = os.tmpdir()): TemporaryHome {
-  removeLeftOvers(dir)
-  const home = fs.mkdtempSync(path.join(dir, `${PREFIX}${process.pid}-${beginOf(process.pid) ?? 0}-`))
+  const namespace = pidNamespace()
+  removeLeftOvers(dir, namespace)
+  const home = fs.mkdtempSync(path.join(dir, `${PREFIX}${process.pid}-${beginOf(process.pid) ?? 0}-${namespace}-`))
   const remove = (): void => {
     try {
       fs.rmSync(home, { recursive: true, force: true })
