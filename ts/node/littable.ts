@@ -2,7 +2,7 @@
 import type { LittableStore, LittableStoreOptions } from '../core/littable.ts'
 import { openStore } from '../core/littable-native.ts'
 import { metricsCatalog } from '../core/native.ts'
-import { createNativeMetrics } from '../metrics/index.ts'
+import { createNativeMetrics, type Scraper } from '../metrics/index.ts'
 import { startMetricsServer } from '../server/index.ts'
 import { VERSION } from './version.ts'
 
@@ -39,19 +39,32 @@ export async function openLittable(options: OpenLittableOptions): Promise<Littab
   const { MetricsEnabled = false, MetricsPort = METRICS_PORT, ...rest } = options
   const store = await openStore(rest)
   if (!MetricsEnabled) return withPage(store, undefined, async () => undefined)
+  let metrics: Scraper | undefined
   try {
-    const metrics = createNativeMetrics({ catalog: metricsCatalog(), snapshot: () => store.metricsSnapshot() }, METRICS_PREFIX, VERSION)
+    const made = createNativeMetrics({ catalog: metricsCatalog(), snapshot: () => store.metricsSnapshot() }, METRICS_PREFIX, VERSION)
+    metrics = made
     const report = (e: unknown): void => console.error(e)
     const place = { host: METRICS_HOST, port: MetricsPort, setting: 'littable.MetricsPort' }
-    const server = await startMetricsServer(place, metrics.scrape, report)
-    return withPage(store, server.url, async () => {
-      await server.stop()
-      await metrics.shutdown()
-    })
+    const server = await startMetricsServer(place, made.scrape, report)
+    return withPage(store, server.url, () => inTurn([() => server.stop(), () => made.shutdown()]))
   } catch (e) {
-    await store.close()
+    // Why there is no page is what the caller gets, also where something does not close either.
+    await inTurn([() => metrics?.shutdown(), () => store.close()]).catch(() => undefined)
     throw e
   }
+}
+
+/** Takes each step, also after one that fails; rejects with the first failure. */
+async function inTurn(steps: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const step of steps) {
+    try {
+      await step()
+    } catch (e) {
+      failures.push(e)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
 }
 
 function withPage(store: LittableStore, metricsUrl: string | undefined, stop: () => Promise<void>): Littable {
@@ -62,9 +75,6 @@ function withPage(store: LittableStore, metricsUrl: string | undefined, stop: ()
     dropTable: (name) => store.dropTable(name),
     flush: () => store.flush(),
     metricsSnapshot: () => store.metricsSnapshot(),
-    async close() {
-      await stop()
-      await store.close()
-    },
+    close: () => inTurn([stop, () => store.close()]),
   }
 }
