@@ -347,7 +347,6 @@ describe('an engine', () => {
   it('needs a home that was made for it', () => {
     const { program } = fake([{ ends: 'stay' }])
     expect(() => new Engine(newFolder(), engineSettings(program))).toThrow('`hearth init --cometbft` makes a home with one')
-    expect(() => openEngine('/x', settingsOf({ 'engine.enabled': 'true' }))).toThrow('exclude each other')
   })
 })
 

@@ -21,12 +21,8 @@ import type { Network } from '../../rpc/network.ts'
 import { ownerOf } from '../../rpc/owner.ts'
 import { REDIRECTED_HEADER, Redirects, validatorUrls } from '../../rpc/redirect.ts'
 
-/** The engine of a node under these settings. Throws `ConsensusError`. */
+/** The engine of a node under these settings, which were checked. Throws `ConsensusError`. */
 export function openEngine(home: string, settings: Settings): Engine {
-  if (settings['engine.enabled'])
-    throw new ConsensusError('engine.enabled and consensus.enabled exclude each other: a chain has one source of blocks')
-  if (settings['consensus.redirect'] === 'sender' && settings['consensus.validator_rpc'].length === 0)
-    throw new ConsensusError('consensus.redirect=sender needs the URLs of validators: name them in consensus.validator_rpc')
   refuseBaking(home, settings['evm.trace_bake_enabled'])
   return new Engine(home, {
     supervise: settings['consensus.supervise'],
