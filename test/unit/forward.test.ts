@@ -10,6 +10,8 @@ import { type ForwardOptions, forwardTo } from '../../ts/peers/forward.ts'
 import { NoAnswer, post, Refused } from '../../ts/peers/post.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { NO_METER } from '../../ts/rpc/meter.ts'
+import { RequestContext } from '../../ts/server/request-context.ts'
+import { until } from '../e2e/waiting.ts'
 import { drain, fakeCore } from './fake-core.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
@@ -56,6 +58,38 @@ async function one(url: string, more: Partial<ForwardOptions> = {}) {
 }
 
 describe('a forwarded request', () => {
+  it('ends with its client where it waits for a block', async () => {
+    let isClosed = false
+    const seen: string[] = []
+    const url = await serverOf((body, response, request) => {
+      const { method } = JSON.parse(body) as { method: string }
+      seen.push(method)
+      if (method === 'eth_sendRawTransaction') return answering({ result: HASH })(body, response, request)
+      // It never answers the other one.
+      response.once('close', () => {
+        isClosed = true
+      })
+    })
+    const reported: unknown[] = []
+    const { settings } = resolveSettings({ flags: new Map([['evm.forward_url', url]]) })
+    const reasons: string[] = []
+    const submission = forwardTo({ url, timeoutMs: 60_000, inFlightMax: 1, onFailure: (reason) => reasons.push(reason) })
+    const context = { ...rpcContext(fakeCore({}), settings), submission }
+    const dispatch = makeDispatch(context, batchLimits(settings), (e) => reported.push(e))
+    const request = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: ['0x01'] })
+    const client = new RequestContext('http', '10.0.0.1', () => 0)
+    const answer = dispatch(request('eth_sendRawTransactionSync'), client)
+    await until('the other node has the request', () => seen.length === 1)
+    client.leave()
+    const { error } = JSON.parse(await drain(await answer))
+    expect(error).toEqual({ code: -32000, message: 'the client has left' })
+    await until('the connection is closed', () => isClosed)
+    // It is no failure of the other node, and its place is free.
+    const next = new RequestContext('http', '10.0.0.1', () => 0)
+    expect(JSON.parse(await drain(await dispatch(request('eth_sendRawTransaction'), next))).result).toBe(HASH)
+    expect([reasons, reported]).toEqual([[], []])
+  })
+
   it('reaches the node with credentials as a header', async () => {
     const seen: unknown[] = []
     const url = await serverOf((body, response, { headers, url }) => {

@@ -21,10 +21,10 @@ export function sendsTo(upstreams: Upstreams, core: Core, options: SendOptions):
     ...upstreams.all.filter(({ head }) => head !== undefined),
     ...upstreams.all.filter(({ head }) => head === undefined),
   ]
-  return async (method, params, waitMs) => {
+  return async (method, params, waitMs, signal) => {
     let answer: Awaited<ReturnType<Forward>> = { failure: 'unreachable' }
     for (const upstream of order()) {
-      answer = (await forwards.get(upstream)?.(method, params, waitMs)) ?? answer
+      answer = (await forwards.get(upstream)?.(method, params, waitMs, signal)) ?? answer
       if (!('failure' in answer) || answer.failure !== 'unreachable') break
     }
     const isKnown = 'error' in answer && method === 'eth_sendRawTransaction' && KNOWN_ALREADY.test(answer.error.message)

@@ -45,8 +45,11 @@ export interface ForwardedError {
 /** What came of a forwarded request. */
 export type Forwarded = { readonly result: unknown } | { readonly error: ForwardedError } | { readonly failure: ForwardFailure }
 
-/** Forwards a request; `waitMs` is added to the time limit. Never rejects. */
-export type Forward = (method: string, params: readonly unknown[], waitMs?: number) => Promise<Forwarded>
+/**
+ * Forwards a request; `waitMs` is added to the time limit, and `signal` ends the request, which
+ * counts as no failure of the other node. Never rejects.
+ */
+export type Forward = (method: string, params: readonly unknown[], waitMs?: number, signal?: AbortSignal) => Promise<Forwarded>
 
 /** Options of forwarding. */
 export interface ForwardOptions {
@@ -109,11 +112,11 @@ export function forwardTo({ url, timeoutMs, inFlightMax, headers, tryAfterMs, on
     return { failure }
   }
 
-  return async (method, params, waitMs = 0) => {
+  return async (method, params, waitMs = 0, signal) => {
     if (inFlight >= inFlightMax) return failed('busy', `${inFlightMax} requests wait for an answer`)
     inFlight++
     const id = ++lastId
-    const options = { timeoutMs: timeoutMs + waitMs, answerBytesMax: ANSWER_BYTES_MAX }
+    const options = { timeoutMs: timeoutMs + waitMs, answerBytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }) }
     try {
       const isAway =
         tryAfterMs !== undefined &&
@@ -124,6 +127,7 @@ export function forwardTo({ url, timeoutMs, inFlightMax, headers, tryAfterMs, on
       answeredAt = performance.now()
       return read(answer, id) ?? failed('unusable', 'its answer is not one of JSON-RPC')
     } catch (e) {
+      if (signal?.aborted === true) return { failure: 'unusable' }
       return failed(...failureOf(e))
     } finally {
       inFlight--

@@ -33,7 +33,7 @@ const HEAD_BYTES_MAX = 16 * 1024
 const READ_BYTES = 16 * 1024
 
 /** Bounds of one request. */
-export type KeptOptions = Required<Pick<PostOptions, 'timeoutMs' | 'answerBytesMax'>>
+export type KeptOptions = Required<Pick<PostOptions, 'timeoutMs' | 'answerBytesMax'>> & Pick<PostOptions, 'signal'>
 
 /** Posts a body and parses the answer; errors and rules are those of `post`. */
 export type KeptPost = (body: string, options: KeptOptions) => Promise<unknown>
@@ -43,6 +43,8 @@ class Exchange {
   readonly answer: Promise<string>
   /** Ends the request once it has taken too long. */
   timer: NodeJS.Timeout | undefined
+  /** Called once the request is over: its signal ends nothing more. */
+  forget: () => void = () => undefined
   status = 0
   readonly bytesMax: number
   private readonly parts: Buffer[] = []
@@ -79,15 +81,20 @@ class Exchange {
     return undefined
   }
 
+  private over(): void {
+    clearTimeout(this.timer)
+    this.forget()
+  }
+
   /** The whole answer is there. */
   whole(text: string): void {
-    clearTimeout(this.timer)
+    this.over()
     this.resolve(text)
   }
 
   /** The last part of the answer was taken. */
   done(): void {
-    clearTimeout(this.timer)
+    this.over()
     const passing = passingOf(this.status)
     if (passing !== undefined) {
       this.reject(passing)
@@ -98,7 +105,7 @@ class Exchange {
   }
 
   fail(e: Error): void {
-    clearTimeout(this.timer)
+    this.over()
     this.reject(e)
   }
 }
@@ -260,6 +267,8 @@ class Connection {
   }
 }
 
+const cancelled = (): NoAnswer => new NoAnswer('the request was cancelled', false)
+
 /**
  * Makes what posts to one node. No request is sent twice, and none after its time limit. Addresses
  * with TLS are posted to by node:http.
@@ -279,10 +288,16 @@ export function keptPost(address: string, headers: PostOptions['headers']): Kept
     for (let next = free.pop(); next !== undefined; next = free.pop()) if (next.isOpen) return next
     return new Connection(target, keep)
   }
-  return async (body, { timeoutMs, answerBytesMax }) => {
+  return async (body, { timeoutMs, answerBytesMax, signal }) => {
+    if (signal?.aborted === true) throw cancelled()
     const exchange = new Exchange(answerBytesMax)
     const connection = take()
     exchange.timer = setTimeout(() => connection.end(noAnswer(undefined, true)), Math.ceil(timeoutMs))
+    if (signal !== undefined) {
+      const cancel = (): void => connection.end(cancelled())
+      signal.addEventListener('abort', cancel, { once: true })
+      exchange.forget = () => signal.removeEventListener('abort', cancel)
+    }
     const bytes = Buffer.byteLength(body)
     connection.send(exchange, `${head}${bytes}\r\n\r\n${body}`, bytes === body.length ? 'latin1' : 'utf8')
     let answer: string

@@ -256,6 +256,8 @@ export const ownerSilent = (validator: string, hash: string): RpcError =>
     hash,
   )
 
+/** The client of a request has left, which ends its wait; no client gets this. */
+export const clientGone = (): CoreError => new CoreError('cancelled', 'the client has left')
 /** A request that was to be forwarded got no answer. */
 export const forwardFailed = (failure: ForwardFailure): RpcError => new RpcError(...FORWARD_FAILURES[failure])
 /** The error that the node answered with to which a request was forwarded. */

@@ -118,10 +118,10 @@ function forwarding(context: HandlerContext, meter: RequestMeter): (client: Clie
   if (typeof submission !== 'function') return () => context
   const again: HandlerContext = { ...context, submission: FORWARDED_ALREADY }
   const counting = CONNECTIONS.map((connection): HandlerContext => {
-    const counted: typeof submission = (method, params, waitMs) => {
+    const counted: typeof submission = (method, params, waitMs, signal) => {
       // Handlers forward these methods only (`submit`, `forward`).
       meter.count('redirected', method as ForwardedMethod, connection)
-      return submission(method, params, waitMs)
+      return submission(method, params, waitMs, signal)
     }
     return { ...context, submission: counted }
   })

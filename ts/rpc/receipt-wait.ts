@@ -1,10 +1,9 @@
 // Sending, and waiting for the block (EIP-7966).
 
 import { jsonOf } from '../core/chunks.ts'
-import { CoreError } from '../core/error.ts'
 import type { Core, Hex } from '../core/port.ts'
 import { readBytes } from '../core/results.ts'
-import { syncTimeout } from './errors.ts'
+import { clientGone, syncTimeout } from './errors.ts'
 import type { HandlerContext } from './method.ts'
 
 /** Default time of the wait (go-ethereum's), in milliseconds. */
@@ -63,7 +62,7 @@ export async function sendAndWait(
         throw syncTimeout(ms, hash)
       }
       await changed
-      if (isGone) throw new CoreError('cancelled', 'the client has left')
+      if (isGone) throw clientGone()
     }
   } finally {
     stop()

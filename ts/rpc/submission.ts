@@ -3,7 +3,8 @@
 import type { Core, Data, Hex } from '../core/port.ts'
 import { readJson } from '../core/results.ts'
 import type { Forward, Forwarded } from '../peers/forward.ts'
-import { forwardedError, forwardFailed, makesNoBlocks, ownerSilent } from './errors.ts'
+import { clientGone, forwardedError, forwardFailed, makesNoBlocks, ownerSilent } from './errors.ts'
+import type { HandlerContext } from './method.ts'
 import { mayHaveIt, type Redirected, type RedirectedMethod } from './redirect.ts'
 
 /**
@@ -42,6 +43,8 @@ interface Request {
   readonly params: readonly unknown[]
   /** How long the method itself may wait, in milliseconds. */
   readonly waitMs?: number
+  /** Ends the request when its client leaves. */
+  readonly onDisconnect?: HandlerContext['onDisconnect']
 }
 
 /** Sends a transaction: to the pool by `own`, or to another node. Throws if neither is possible. */
@@ -52,8 +55,13 @@ export async function submit(submission: Submission, request: Request, own: () =
 }
 
 /** Sends a request to another node. */
-export async function forward(ask: Forward, { method, params, waitMs }: Request): Promise<Json> {
-  return resultOf(await ask(method, params, waitMs))
+export async function forward(ask: Forward, { method, params, waitMs, onDisconnect }: Request): Promise<Json> {
+  if (onDisconnect === undefined) return resultOf(await ask(method, params, waitMs))
+  const gone = new AbortController()
+  onDisconnect(() => gone.abort())
+  const answer = await ask(method, params, waitMs, gone.signal)
+  if (gone.signal.aborted) throw clientGone()
+  return resultOf(answer)
 }
 
 /** In place of a sender that makes no difference. */

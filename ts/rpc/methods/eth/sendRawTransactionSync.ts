@@ -14,10 +14,10 @@ export const sendRawTransactionSync = method({
   cost: 'write',
   params: [required('transaction', data), optional('timeout', hexOrDecimal)],
   handle: (context, transaction, timeout) => {
-    const { core, submission } = context
+    const { core, submission, onDisconnect } = context
     const params = timeout === undefined ? [transaction] : [transaction, timeout]
     const send = (): Promise<Uint8Array> => readBytes(core, 'sendRawTransaction', { transaction })
-    return submit(submission, { method: 'eth_sendRawTransactionSync', params, waitMs: waitMsOf(timeout) }, () =>
+    return submit(submission, { method: 'eth_sendRawTransactionSync', params, waitMs: waitMsOf(timeout), onDisconnect }, () =>
       sendAndWait(context, send, timeout),
     )
   },
