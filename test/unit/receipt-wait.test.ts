@@ -61,7 +61,7 @@ it('reports a pending transaction by hash after the timeout', async () => {
   })
 })
 
-it('ends when its client leaves, also before the transaction is sent', async () => {
+it('ends when its client leaves, also before it is sent', async () => {
   const model = new ModelChain(seeded(1))
   const never = core(model, () => false)
   const cancelled = { name: 'CoreError', kind: 'cancelled', message: 'the client has left' }

@@ -28,7 +28,7 @@ test('without npm there is one line, and the exit code is 0', () => {
   }
 })
 
-test('a library of another version is replaced by that of the cache', () => {
+test('a library of another version gives way to the cached one', () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-setup-'))
   try {
     const { version } = ENGINES[process.versions.node.split('.')[0] as unknown as keyof typeof ENGINES]
@@ -58,7 +58,7 @@ test('a library of another version is replaced by that of the cache', () => {
   }
 })
 
-test('an older library stays where the pinned version cannot be had', () => {
+test('an older library stays where the pinned one cannot be had', () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-setup-'))
   try {
     const target = path.join(dir, 'isolated-vm.node')
