@@ -44,6 +44,13 @@ const MERGED_FILES: i32 = 8;
 /// The same of a store that goes with its process and is mostly small: it flushes early, and few
 /// such files are read as soon as fewer larger ones.
 const MERGED_FILES_TRANSIENT: i32 = 12;
+/// [`MERGED_FILES`] of history. Its rows never change, so that merges bring nothing but fewer files,
+/// and a look-up passes over most of those anyway: see `history.rs`.
+const MERGED_HISTORY_FILES: i32 = 16;
+/// Flushed files of history at which commits are slowed down.
+const SLOW_HISTORY_FILES: i32 = 40;
+/// Flushed files of history at which commits wait.
+const MOST_HISTORY_FILES: i32 = 64;
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
@@ -169,6 +176,11 @@ impl Family {
                 let prefix = SliceTransform::create("hearth.history", history_prefix, None);
                 options.set_prefix_extractor(prefix);
                 options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
+                if !transient {
+                    options.set_level_zero_file_num_compaction_trigger(MERGED_HISTORY_FILES);
+                    options.set_level_zero_slowdown_writes_trigger(SLOW_HISTORY_FILES);
+                    options.set_level_zero_stop_writes_trigger(MOST_HISTORY_FILES);
+                }
             }
             Self::Code | Self::Legacy | Self::Metadata | Self::Changes => {}
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     db::{Db, Family, count_call},
-    old_rows::OldRows,
+    old_rows::{OldRows, Writes},
     rows::history_height,
 };
 use hearth_primitives::{Height, StateError};
@@ -12,18 +12,38 @@ use std::time::{Duration, Instant};
 /// How long one iterator over history is used.
 const CURSOR_AGE: Duration = Duration::from_secs(1);
 
-/// Look-ups in history, one after the other, through one iterator: making one costs more than using
-/// it.
+/// Look-ups in history, one after the other, through one or two iterators: making one costs more
+/// than using it.
 ///
-/// The iterator sees the rows of the moment of its first use. History at a height that there is
+/// A row that was written near the height is looked for in few files first: see [`Near`].
+///
+/// An iterator sees the rows of the moment of its first use. History at a height that there is
 /// does not change, so that is no loss; but it keeps RocksDB from letting go of what is replaced,
 /// so it is created again after a while.
 pub struct HistoryCursor<'a> {
     db: &'a Db,
-    open: Mutex<Option<OpenCursor<'a>>>,
+    open: Mutex<Cursors<'a>>,
 }
 
-struct OpenCursor<'a> {
+#[derive(Default)]
+struct Cursors<'a> {
+    near: Option<Near<'a>>,
+    wide: Option<Wide<'a>>,
+}
+
+/// An iterator over the files that have the rows of a height since the flush before it: a row that
+/// is found there is the newest one, whatever older files have.
+struct Near<'a> {
+    /// `None` where no flush before the height is known.
+    rows: Option<OldRows<'a>>,
+    /// The highest height of the flush before; rows up to it may be missing.
+    above: Height,
+    height: Height,
+    since: Instant,
+}
+
+/// An iterator over all files but those that were flushed behind a height.
+struct Wide<'a> {
     rows: OldRows<'a>,
     since: Instant,
     /// The highest height that it has all rows for.
@@ -39,41 +59,76 @@ impl<'a> HistoryCursor<'a> {
     }
 
     /// Gives `read` the value of the first row at or after `key` of the same account or slot;
-    /// `None` where there is none.
+    /// `None` where there is none. `is_written` says that the account or slot has a latest row: it
+    /// is likely to have one near the height too.
     pub fn find<T>(
         &self,
         key: &[u8],
+        is_written: bool,
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
         let height = history_height(key)?;
-        let mut open = self.open.lock();
-        let is_usable =
-            |open: &OpenCursor<'_>| open.since.elapsed() <= CURSOR_AGE && open.covers(height, self.db);
-        if open.as_ref().is_some_and(|open| !is_usable(open)) {
-            *open = None;
+        let Cursors { near, wide } = &mut *self.open.lock();
+        if is_written {
+            if near.as_ref().is_some_and(|near| !near.is_of(height)) {
+                *near = None;
+            }
+            let near = match near {
+                Some(near) => near,
+                None => near.insert(Near::new(self.db, height)?),
+            };
+            if let Some(value) = near.find(key)? {
+                return read(value).map(Some);
+            }
         }
-        let open = match &mut *open {
-            Some(open) => open,
-            None => open.insert(OpenCursor::new(self.db, height)?),
+        if wide.as_ref().is_some_and(|wide| !wide.is_usable(height, self.db)) {
+            *wide = None;
+        }
+        let wide = match wide {
+            Some(wide) => wide,
+            None => wide.insert(Wide::new(self.db, height)?),
         };
-        open.height = open.height.max(height);
+        wide.height = wide.height.max(height);
         count_call();
-        open.rows.seek(key)?.map(read).transpose()
+        wide.rows.seek(key)?.map(|(_, value)| read(value)).transpose()
     }
 }
 
-impl<'a> OpenCursor<'a> {
+impl<'a> Near<'a> {
     fn new(db: &'a Db, height: Height) -> Result<Self, StateError> {
-        // A batch on its way takes marks away: first the gate, then the mark.
+        // A batch on its way takes marks away: first the gate, then the marks.
+        let family = db.readable(Family::History)?;
+        let (above, writes) = db.marks.writes_of(height).unzip();
+        let rows = writes.map(|writes| OldRows::new(db.rocks(), &family, writes)).transpose()?;
+        Ok(Self { rows, above: above.unwrap_or(0), height, since: Instant::now() })
+    }
+
+    fn is_of(&self, height: Height) -> bool {
+        self.height == height && self.since.elapsed() <= CURSOR_AGE
+    }
+
+    /// The value of the first row at or after a key, if no other file can have one that is newer.
+    fn find(&mut self, key: &[u8]) -> Result<Option<&[u8]>, StateError> {
+        let Some(rows) = &mut self.rows else { return Ok(None) };
+        count_call();
+        let Some((found, value)) = rows.seek(key)? else { return Ok(None) };
+        Ok((history_height(found)? > self.above).then_some(value))
+    }
+}
+
+impl<'a> Wide<'a> {
+    fn new(db: &'a Db, height: Height) -> Result<Self, StateError> {
+        // As in `Near::new`.
         let family = db.readable(Family::History)?;
         let last_write = db.marks.last_write(height);
-        let rows = OldRows::new(db.rocks(), &family, last_write)?;
+        let rows = OldRows::new(db.rocks(), &family, Writes { above: 0, last: last_write })?;
         Ok(Self { rows, since: Instant::now(), height, last_write })
     }
 
-    /// Whether it has all rows for a height.
-    fn covers(&self, height: Height, db: &Db) -> bool {
-        height <= self.height || db.marks.last_write(height) <= self.last_write
+    /// Whether it is young, and has all rows for a height.
+    fn is_usable(&self, height: Height, db: &Db) -> bool {
+        let has_all = height <= self.height || db.marks.last_write(height) <= self.last_write;
+        self.since.elapsed() <= CURSOR_AGE && has_all
     }
 }
 
@@ -87,7 +142,7 @@ mod tests {
     };
     use alloy_primitives::Address;
     use rocksdb::WriteBatch;
-    use std::path::Path;
+    use std::{collections::BTreeMap, path::Path};
 
     fn open(path: &Path) -> Db {
         let options = Options::new(path, path, CommitmentKind::None, Fsync::None);
@@ -118,8 +173,16 @@ mod tests {
         db.flush(true).unwrap();
     }
 
+    /// What a look-up in few files first finds, which is what one in all files finds.
     fn found(db: &Db, height: Height) -> Option<u8> {
-        HistoryCursor::new(db).find(&key(height), |value| Ok(value[0])).unwrap()
+        found_in(&HistoryCursor::new(db), height)
+    }
+
+    fn found_in(cursor: &HistoryCursor<'_>, height: Height) -> Option<u8> {
+        let find = |is_written| cursor.find(&key(height), is_written, |value| Ok(value[0])).unwrap();
+        let [near, wide] = [true, false].map(find);
+        assert_eq!(near, wide, "at {height}");
+        near
     }
 
     /// Puts a row without a change of the marks, so that a read shows which files it opens.
@@ -192,10 +255,102 @@ mod tests {
         }
         let cursor = HistoryCursor::new(&db);
         for height in [5, 70, 10, 39, 40, 12, 99, 61, 0] {
-            let value = cursor.find(&key(height), |value| Ok(value[0])).unwrap();
+            let value = found_in(&cursor, height);
             assert_eq!(value, (height >= 10).then(|| (height / 10).min(7) as u8), "at {height}");
         }
         // As a block number that no chain reaches: the key is none.
-        assert!(cursor.find(b"short", |_| Ok(())).is_err());
+        assert!(cursor.find(b"short", true, |_| Ok(())).is_err());
+    }
+
+    /// A file of rows that a flush at a head did not write is not looked into for heights behind it.
+    #[test]
+    fn files_from_before_a_height_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = open(dir.path());
+        let history = Family::History as usize;
+        write(&db, &[(10, 1)]);
+        // No store does this: a row above the head of its flush.
+        smuggle(&db, |batch| batch.put_cf(&db.families().unwrap()[history], key(25), [9]));
+        flush(&db, 10);
+        write(&db, &[(20, 2)]);
+        flush(&db, 20);
+        write(&db, &[(30, 3)]);
+        let cursor = HistoryCursor::new(&db);
+        let find = |height, is_written| cursor.find(&key(height), is_written, |value| Ok(value[0])).unwrap();
+        assert_eq!((find(26, false), find(26, true)), (Some(9), Some(9)), "no row near: all files");
+        assert_eq!((find(30, false), find(30, true)), (Some(3), Some(3)));
+        assert_eq!((find(20, false), find(20, true)), (Some(2), Some(2)));
+        write(&db, &[(24, 4)]);
+        assert_eq!((find(24, false), find(24, true)), (Some(4), Some(4)));
+        let cursor = HistoryCursor::new(&db);
+        let find = |height, is_written| cursor.find(&key(height), is_written, |value| Ok(value[0])).unwrap();
+        assert_eq!((find(26, false), find(26, true)), (Some(9), Some(4)), "the first file is passed over");
+    }
+
+    /// Blocks, flushes, unwinds and compactions in random order, beside a map.
+    #[test]
+    fn few_files_give_the_same_rows_as_all() {
+        const KEYS: u8 = 6;
+        let of = |n: u8, height| at_height(account_history(&Address::repeat_byte(n)), height);
+        for seed in 1..=12_u64 {
+            let mut random = seed * 0x9e37_79b9_7f4a_7c15;
+            let mut pick = |of: u64| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                random % of
+            };
+            let dir = tempfile::tempdir().unwrap();
+            let mut db = open(dir.path());
+            let mut rows = BTreeMap::<(u8, Height), u8>::new();
+            let mut head: Height = 0;
+            for step in 0..250_u64 {
+                match pick(20) {
+                    0..=12 => {
+                        head += 1;
+                        let mut batch = db.batch().unwrap();
+                        for n in 0..KEYS {
+                            // The last keys are written seldom.
+                            if pick(1 << n) == 0 {
+                                let value = pick(250) as u8;
+                                batch.put(Family::History, &of(n, head), &[value]);
+                                rows.insert((n, head), value);
+                            }
+                        }
+                        batch.write().unwrap();
+                    }
+                    13..=15 => flush(&db, head),
+                    16 => {
+                        let to = head.saturating_sub(pick(6));
+                        let mut batch = db.batch().unwrap();
+                        for ((n, height), _) in rows.extract_if(.., |(_, height), _| *height > to) {
+                            batch.delete(Family::History, &of(n, height));
+                        }
+                        batch.write().unwrap();
+                        head = to;
+                    }
+                    17 => {
+                        let family = db.families().unwrap().swap_remove(Family::History as usize);
+                        db.rocks().compact_range_cf(&family, None::<&[u8]>, None::<&[u8]>);
+                    }
+                    18 => db.flush(true).unwrap(),
+                    _ => {
+                        // What is not flushed is lost at the end, so that it is flushed first.
+                        flush(&db, head);
+                        drop(db);
+                        db = open(dir.path());
+                    }
+                }
+                let height = pick(head + 2);
+                let cursor = HistoryCursor::new(&db);
+                for n in 0..KEYS {
+                    let expected = rows.range((n, 0)..=(n, height)).next_back().map(|(_, value)| *value);
+                    for is_written in [true, false] {
+                        let found = cursor.find(&of(n, height), is_written, |value| Ok(value[0])).unwrap();
+                        assert_eq!(found, expected, "seed {seed}, step {step}, key {n}, height {height}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -5,12 +5,16 @@
 //! height has no use for a file whose numbers are all higher. Rows of history are written in the
 //! order of heights, so these are the files that were flushed since.
 //!
+//! Nor are rows above the height of a mark written before it, but for such that an unwind deleted:
+//! the rows of the heights between two marks are in the files with writes between them.
+//!
 //! A mark is taken with each flush. It no longer holds once a row at or below its height is put
 //! again, behind an unwind for example, and goes with the batch that has the row. Rows that are
 //! deleted take none away: a file with deletions is never passed over.
 
 use crate::{
     db::{Db, Family},
+    old_rows::Writes,
     rows::meta,
 };
 use hearth_primitives::{Height, StateError};
@@ -48,6 +52,16 @@ impl Marks {
         let kept = self.0.lock();
         let at = kept.marks.partition_point(|mark| mark.height < height);
         kept.marks.get(at).map_or(u64::MAX, |mark| mark.write)
+    }
+
+    /// The writes that have every row of history of the heights from the mark below `height` up to
+    /// it, and the height of that mark; `None` where no mark is below.
+    pub(crate) fn writes_of(&self, height: Height) -> Option<(Height, Writes)> {
+        let kept = self.0.lock();
+        let at = kept.marks.partition_point(|mark| mark.height < height);
+        let below = kept.marks[..at].last()?;
+        let last = kept.marks.get(at).map_or(u64::MAX, |mark| mark.write);
+        Some((below.height, Writes { above: below.write, last }))
     }
 
     /// Takes a mark and gives the row of all.
@@ -132,6 +146,16 @@ mod tests {
         let writes = [100, 100, 250, 250, 250, 250, u64::MAX, u64::MAX];
         assert_eq!(heights.map(|height| marks.last_write(height)), writes);
         assert_eq!(Marks::default().last_write(5), u64::MAX);
+    }
+
+    #[test]
+    fn heights_between_marks_have_the_writes_between_them() {
+        let marks = taken(&[(10, 100), (20, 250), (30, 300)]);
+        let of = |above, (before, last)| Some((above, Writes { above: before, last }));
+        let expected =
+            [None, None, of(10, (100, 250)), of(10, (100, 250)), of(20, (250, 300)), of(30, (300, u64::MAX))];
+        assert_eq!([0, 10, 11, 20, 30, 31].map(|height| marks.writes_of(height)), expected);
+        assert_eq!(Marks::default().writes_of(5), None);
     }
 
     #[test]

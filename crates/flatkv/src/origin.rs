@@ -80,8 +80,9 @@ impl StateView {
         read: impl Fn(&[u8]) -> Result<T, StateError>,
     ) -> Result<Known<T>, StateError> {
         let core = self.core();
-        if let Some(row) = core.db.get(family, key)? {
-            let (stamp, value) = split_stamp(&row)?;
+        let latest = core.db.get(family, key)?;
+        if let Some(row) = &latest {
+            let (stamp, value) = split_stamp(row)?;
             if stamp <= self.height() {
                 let value = read(value)?;
                 return self.checked(Known::Here(Some(value)));
@@ -90,8 +91,8 @@ impl StateView {
         let key = at_height(history, self.height());
         let read = |value: &[u8]| if value.is_empty() { Ok(None) } else { read(value).map(Some) };
         let found = match cursor {
-            Some(cursor) => cursor.find(&key, read)?,
-            None => HistoryCursor::new(&core.db).find(&key, read)?,
+            Some(cursor) => cursor.find(&key, latest.is_some(), read)?,
+            None => HistoryCursor::new(&core.db).find(&key, latest.is_some(), read)?,
         };
         self.checked(found.map_or(Known::Unwritten, Known::Here))
     }

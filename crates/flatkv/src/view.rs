@@ -138,7 +138,7 @@ impl StateView {
             };
             values.push(match known {
                 Some(value) => value,
-                None => self.past_value(history(key), Some(&cursor), &read)?,
+                None => self.past_value(history(key), row.is_some(), Some(&cursor), &read)?,
             });
         }
         self.checked(values)
@@ -154,15 +154,16 @@ impl StateView {
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
         let unwinds = self.core.unwinds.load(SeqCst);
-        if let Some(row) = self.core.db.get(family, key)? {
-            let (stamp, value) = split_stamp(&row)?;
+        let latest = self.core.db.get(family, key)?;
+        if let Some(row) = &latest {
+            let (stamp, value) = split_stamp(row)?;
             if stamp <= self.height() {
                 return read(value).map(Some).and_then(|answer| self.checked(answer));
             }
         } else if self.is_head(unwinds) {
             return self.checked(None);
         }
-        let value = self.past_value(history(), cursor, read)?;
+        let value = self.past_value(history(), latest.is_some(), cursor, read)?;
         self.checked(value)
     }
 
@@ -172,18 +173,19 @@ impl StateView {
         self.core.upcoming.load(SeqCst) <= self.height() && self.core.unwinds.load(SeqCst) == unwinds
     }
 
-    /// The newest value at or below the view's height.
+    /// The newest value at or below the view's height. `is_written` as in [`HistoryCursor::find`].
     fn past_value<T>(
         &self,
         prefix: Vec<u8>,
+        is_written: bool,
         cursor: Option<&HistoryCursor<'_>>,
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
         let read = |value: &[u8]| if value.is_empty() { Ok(None) } else { read(value).map(Some) };
         let key = at_height(prefix, self.height());
         match cursor {
-            Some(cursor) => cursor.find(&key, read),
-            None => HistoryCursor::new(&self.core.db).find(&key, read),
+            Some(cursor) => cursor.find(&key, is_written, read),
+            None => HistoryCursor::new(&self.core.db).find(&key, is_written, read),
         }
         .map(Option::flatten)
     }
