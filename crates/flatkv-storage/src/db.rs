@@ -44,8 +44,8 @@ const MERGED_FILES: i32 = 8;
 /// The same of a store that goes with its process and is mostly small: it flushes early, and few
 /// such files are read as soon as fewer larger ones.
 const MERGED_FILES_TRANSIENT: i32 = 12;
-/// [`MERGED_FILES`] of history. Its rows never change, so that merges bring nothing but fewer files,
-/// and a look-up passes over most of those anyway: see `history.rs`.
+/// [`MERGED_FILES`] of history. Its rows never change, so that a merge brings nothing but fewer
+/// files, and a look-up passes over most of those anyway: see `history.rs`.
 const MERGED_HISTORY_FILES: i32 = 16;
 /// Flushed files of history at which commits are slowed down.
 const SLOW_HISTORY_FILES: i32 = 40;

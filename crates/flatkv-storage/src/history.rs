@@ -262,7 +262,7 @@ mod tests {
         assert!(cursor.find(b"short", true, |_| Ok(())).is_err());
     }
 
-    /// A file of rows that a flush at a head did not write is not looked into for heights behind it.
+    /// A look-up of a height behind a mark does not look into the files from before the mark.
     #[test]
     fn files_from_before_a_height_are_passed_over() {
         let dir = tempfile::tempdir().unwrap();

@@ -109,7 +109,7 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
             let beside = format!("{name} beside depth 1, p50");
             bench.pair(&beside, "ns", Target::RatioAtMost(1.2), || at(*depth), || at(1))?;
             let beside = format!("{name} beside latest, p50");
-            bench.pair(&beside, "ns", Target::RatioAtMost(4.0), || at(*depth), newest)?;
+            bench.pair(&beside, "ns", Target::RatioAtMost(3.0), || at(*depth), newest)?;
             let beside = format!("{name}, each read on its own, beside latest, p50");
             bench.pair(&beside, "ns", Target::Shown, || alone(*depth), newest)?;
             calls(&name, reads, || at(*depth))?;
