@@ -3,7 +3,7 @@
 
 use crate::{dev_chain::sender_of, support::config};
 use alloy_primitives::Address;
-use hearth_home::{Home, NodeError};
+use hearth_home::{Home, NodeError, TraceSource};
 use hearth_metrics::Registry;
 use hearth_node::{Mode, Request};
 use hearth_rpc::Rpc;
@@ -23,7 +23,10 @@ impl Opened {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let metrics = Registry::new();
-        let home = Home::open(config(folder.path(), Mode::Dev), Arc::default(), metrics.clone());
+        let mut config = config(folder.path(), Mode::Dev);
+        // With a capsule nothing is executed before a transaction.
+        config.rpc.trace_source = TraceSource::History;
+        let home = Home::open(config, Arc::default(), metrics.clone());
         let home = Arc::new(home.expect("opens"));
         let traces = Arc::new(Traces::open(home.clone(), &metrics).expect("opens"));
         let opened = Self { rpc: Rpc::new(home.clone(), traces, None, None), home, _folder: folder };

@@ -202,10 +202,13 @@ pub fn hear(lease: &mut Lease) -> Result<Message, hearth_sandbox::Ended> {
     }
 }
 
-/// Whether a process runs; one that ended and is not reaped yet does not.
+/// Whether a process runs; one that ended with all its threads and is not reaped yet does not. Of
+/// one that was killed the first thread may be over before the others.
 pub fn runs(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
+    let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
+    let threads = || std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+    state.is_some_and(|state| state != "Z" || threads() > 1)
 }
 
 /// Waits until something holds.
