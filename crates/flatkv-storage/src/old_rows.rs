@@ -12,6 +12,9 @@ use std::{
     slice,
 };
 
+/// Key and value of a row.
+type Row<'a> = (&'a [u8], &'a [u8]);
+
 /// Numbers of RocksDB's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Writes {
@@ -61,7 +64,7 @@ impl<'a> OldRows<'a> {
     }
 
     /// Goes to the first row at or behind a key that has the key's prefix. Gives its key and value.
-    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<(&[u8], &[u8])>, StateError> {
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<Row<'_>>, StateError> {
         // SAFETY: the iterator is open and not shared.
         unsafe { ffi::rocksdb_iter_seek(self.iterator.as_ptr(), key.as_ptr().cast(), key.len()) };
         match self.row() {
@@ -71,7 +74,7 @@ impl<'a> OldRows<'a> {
     }
 
     /// Key and value of the row at hand.
-    pub(crate) fn row(&self) -> Option<(&[u8], &[u8])> {
+    pub(crate) fn row(&self) -> Option<Row<'_>> {
         let (iterator, mut lengths) = (self.iterator.as_ptr(), (0, 0));
         // SAFETY: the iterator is open and not shared. Key and value stand until it moves, for
         // which `self` is borrowed.

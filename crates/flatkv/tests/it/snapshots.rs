@@ -236,7 +236,7 @@ fn a_snapshot_that_fails_leaves_no_copy_behind() {
     fs::create_dir_all(name.join("other")).unwrap();
     kv.snapshot().unwrap_err();
     let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(left, [name.clone()]);
+    assert_eq!(left, std::slice::from_ref(&name));
     fs::remove_dir_all(&name).unwrap();
     assert_eq!((kv.snapshot().unwrap().height, name.exists()), (12, true));
 }
