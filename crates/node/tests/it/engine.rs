@@ -10,7 +10,7 @@ use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex};
 use hearth_chain::{AllOf, BlockAttributes, Chain, ChainOptions};
 use hearth_flatkv::Fsync;
-use hearth_node::{Mode, Node, dev_accounts};
+use hearth_node::{Mode, Node, NodeError, dev_accounts};
 use hearth_primitives::{Block, RootTracker as _, Transaction};
 use serde_json::{Value, json};
 use std::{
@@ -221,6 +221,19 @@ fn give(node: &Arc<Node>, block: &Block) -> Value {
     ask(node, "engineNewPayload", args).expect("answers")
 }
 
+/// A fork choice of a head alone, without attributes.
+fn choose(node: &Arc<Node>, head: B256) -> Result<Value, NodeError> {
+    let zero = B256::ZERO;
+    let state = json!({ "headBlockHash": head, "safeBlockHash": zero, "finalizedBlockHash": zero });
+    ask(node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state }))
+}
+
+/// Chooses a head that is valid.
+fn choose_valid(node: &Arc<Node>, head: B256) {
+    let answer = choose(node, head).expect("answers");
+    assert_eq!(answer["payloadStatus"]["status"], "VALID");
+}
+
 /// The node that is driven, and what the model expects of it.
 struct Driven<'a> {
     node: &'a Arc<Node>,
@@ -348,22 +361,14 @@ fn a_payload_on_a_state_that_is_not_kept_is_accepted() {
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     let (maker_home, home) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let maker = Chain::create(maker_home.path(), &genesis(), &options).expect("a chain");
-    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
-    let mut node_config = config(home.path(), Mode::Start);
-    node_config.engine = true;
-    node_config.flatkv.state_history_blocks = NonZeroU64::new(2);
-    let node = Node::open(node_config).expect("opens");
+    let node = driven_with(home.path(), &genesis(), NonZeroU64::new(2));
     let mut hashes = vec![maker.head().hash];
     for mark in 1..=6 {
         let block = next_block(&maker, hashes[hashes.len() - 1], mark, &[]);
         let hash = block.header.hash_slow();
         maker.insert_block(block.clone()).expect("is valid");
         assert_eq!(give(&node, &block)["status"], "VALID");
-        let state =
-            json!({ "headBlockHash": hash, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
-        let answer =
-            ask(&node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state })).expect("answers");
-        assert_eq!(answer["payloadStatus"]["status"], "VALID");
+        choose_valid(&node, hash);
         hashes.push(hash);
     }
     let sibling = next_block(&maker, hashes[1], 99, &[]);
@@ -392,11 +397,7 @@ fn payloads_that_memory_has_no_room_for_stay_known() {
         maker.insert_block(block.clone()).expect("is valid");
         assert_eq!(give(&node, &block)["status"], "VALID", "payload {mark}");
     }
-    let state =
-        json!({ "headBlockHash": head, "safeBlockHash": B256::ZERO, "finalizedBlockHash": B256::ZERO });
-    let answer =
-        ask(&node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state })).expect("answers");
-    assert_eq!(answer["payloadStatus"]["status"], "VALID");
+    choose_valid(&node, head);
     let there = node.chain().expect("open").head();
     assert_eq!((there.height, there.hash, there.commitment), (68, head, maker.head().commitment));
     maker.close().expect("closes");
@@ -408,16 +409,7 @@ fn a_branch_from_below_the_kept_history_is_too_deep() {
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     let (maker_home, home) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let maker = Chain::create(maker_home.path(), &genesis(), &options).expect("a chain");
-    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
-    let mut node_config = config(home.path(), Mode::Start);
-    node_config.engine = true;
-    node_config.flatkv.state_history_blocks = NonZeroU64::new(2);
-    let node = Node::open(node_config).expect("opens");
-    let choose = |hash: B256| {
-        let zero = B256::ZERO;
-        let state = json!({ "headBlockHash": hash, "safeBlockHash": zero, "finalizedBlockHash": zero });
-        ask(&node, "engineForkchoiceUpdated", json!({ "version": 3, "state": state }))
-    };
+    let node = driven_with(home.path(), &genesis(), NonZeroU64::new(2));
     // It is executed while the state of the genesis is kept, and stays in memory.
     let sibling = next_block(&maker, maker.head().hash, 99, &[]);
     assert_eq!(give(&node, &sibling)["status"], "VALID");
@@ -427,9 +419,9 @@ fn a_branch_from_below_the_kept_history_is_too_deep() {
         tip = block.header.hash_slow();
         maker.insert_block(block.clone()).expect("is valid");
         assert_eq!(give(&node, &block)["status"], "VALID");
-        assert_eq!(choose(tip).expect("answers")["payloadStatus"]["status"], "VALID");
+        choose_valid(&node, tip);
     }
-    let refused = choose(sibling.header.hash_slow()).expect_err("its parent's state is not kept");
+    let refused = choose(&node, sibling.header.hash_slow()).expect_err("its parent's state is not kept");
     assert_eq!(refused.kind(), "engine_too_deep_reorg");
     assert_eq!(node.chain().expect("open").head().hash, tip);
     maker.close().expect("closes");
@@ -466,10 +458,16 @@ fn a_payload_that_the_wrong_version_requests_is_built_further() {
 
 /// A node under a consensus client on a chain of this genesis.
 fn driven(home: &std::path::Path, genesis: &str) -> Arc<Node> {
+    driven_with(home, genesis, None)
+}
+
+/// As [`driven`], with the state of so many blocks.
+fn driven_with(home: &std::path::Path, genesis: &str, history: Option<NonZeroU64>) -> Arc<Node> {
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     Chain::create(home, genesis, &options).expect("a chain").close().expect("closes");
     let mut node_config = config(home, Mode::Start);
     node_config.engine = true;
+    node_config.flatkv.state_history_blocks = history.or(node_config.flatkv.state_history_blocks);
     Node::open(node_config).expect("opens")
 }
 
