@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Key and value of a row.
-type Row<'a> = (&'a [u8], &'a [u8]);
+type OldRow<'a> = (&'a [u8], &'a [u8]);
 
 /// Numbers of RocksDB's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'a> OldRows<'a> {
     }
 
     /// Goes to the first row at or behind a key that has the key's prefix. Gives its key and value.
-    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<Row<'_>>, StateError> {
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<OldRow<'_>>, StateError> {
         // SAFETY: the iterator is open and not shared.
         unsafe { ffi::rocksdb_iter_seek(self.iterator.as_ptr(), key.as_ptr().cast(), key.len()) };
         match self.row() {
@@ -74,7 +74,7 @@ impl<'a> OldRows<'a> {
     }
 
     /// Key and value of the row at hand.
-    pub(crate) fn row(&self) -> Option<Row<'_>> {
+    fn row(&self) -> Option<OldRow<'_>> {
         let (iterator, mut lengths) = (self.iterator.as_ptr(), (0, 0));
         // SAFETY: the iterator is open and not shared. Key and value stand until it moves, for
         // which `self` is borrowed.
