@@ -150,11 +150,11 @@ fn take(path: &Path, me: &Holder, kind: FsKind) -> Result<Lock, LockError> {
     Ok(Lock::new(path.to_owned(), Box::new(Held(file))))
 }
 
-/// What becomes of a lock whose name could not be written. On a full disk of this machine it holds
-/// without one.
+/// What becomes of a lock whose name could not be written. On a disk of this machine that is full,
+/// or where the user's quota is used up, it holds without one.
 fn without_name(error: io::Error, kind: FsKind) -> io::Result<()> {
     match error.kind() {
-        io::ErrorKind::StorageFull if kind == FsKind::Local => Ok(()),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if kind == FsKind::Local => Ok(()),
         _ => Err(error),
     }
 }
@@ -207,9 +207,11 @@ mod tests {
     #[test]
     fn a_full_disk_keeps_the_name_out_and_not_the_lock() {
         let failed = |why: io::ErrorKind, kind| without_name(why.into(), kind).map_err(|error| error.kind());
-        let (full, broken) = (io::ErrorKind::StorageFull, io::ErrorKind::InvalidInput);
-        assert_eq!(failed(full, FsKind::Local), Ok(()));
-        assert_eq!(failed(full, FsKind::Network("nfs")), Err(full));
+        let broken = io::ErrorKind::InvalidInput;
+        for full in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            assert_eq!(failed(full, FsKind::Local), Ok(()));
+            assert_eq!(failed(full, FsKind::Network("nfs")), Err(full));
+        }
         assert_eq!(failed(broken, FsKind::Local), Err(broken));
     }
 }
