@@ -1,8 +1,9 @@
 //! The state trie of the head: its nodes in the trie family, and the trie that the last commit left
 //! in memory.
 
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::B256;
 use hearth_flatkv_storage::db::{Db, Family};
+use hearth_keccak::keccak256_one;
 use hearth_primitives::{Changeset, RootTracker, StateError};
 use hearth_trie::{NodeFault, NodeSource, StateTrie, TrieUpdate, node_key, node_prefix};
 use parking_lot::Mutex;
@@ -13,17 +14,14 @@ use std::sync::Arc;
 /// times as fast with it.
 pub(crate) struct Kept {
     trie: Mutex<Option<Box<StateTrie<'static>>>>,
-    /// Most nodes and accounts of it.
+    /// What it may take in memory, in bytes.
     limit: usize,
 }
-
-/// What a node or an account takes in memory, about, in bytes.
-const NODE_BYTES: usize = 1024;
 
 impl Kept {
     /// Room for a trie of so many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        Self { trie: Mutex::default(), limit: bytes / NODE_BYTES }
+        Self { trie: Mutex::default(), limit: bytes }
     }
 
     /// A session on `root`; the kept trie goes into it where it has that root.
@@ -109,9 +107,13 @@ impl NodeSource for StoredNodes {
         let key = node_key(owner, path);
         match self.0.node(&key)? {
             // A node is named by its hash: a damaged or newer one is the same as a missing one.
-            Some(rlp) if keccak256(&rlp) == *hash => Ok(rlp),
+            Some(rlp) if keccak256_one(&rlp) == *hash => Ok(rlp),
             _ => Err(StateError::MissingNode { hash: *hash }),
         }
+    }
+
+    fn may_skip_leaves(&self) -> bool {
+        true
     }
 
     fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError> {

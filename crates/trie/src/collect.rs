@@ -15,8 +15,8 @@ const PARALLEL_CHANGES: usize = if cfg!(test) { 3 } else { 256 };
 
 impl Tree {
     /// Appends what has to be written and deleted so that the store holds this trie, and takes it
-    /// as done. Call [`Self::root`] first. Returns how many nodes came into memory since the last
-    /// time.
+    /// as done. Call [`Self::root`] first. Returns the bytes of nodes that came into memory since
+    /// the last time.
     pub(crate) fn collect(
         &mut self,
         source: &dyn NodeSource,
@@ -109,6 +109,7 @@ impl Written<'_> {
                 self.back.push(path.to_vec());
             }
             (loaded.stored, loaded.has_row) = (true, true);
+            loaded.uses = loaded.uses.saturating_add(1);
             self.nodes.push((key(), Some(rlp)));
         } else if std::mem::take(&mut loaded.has_row) {
             self.nodes.push((key(), None));

@@ -15,6 +15,7 @@
 
 mod check;
 mod collect;
+mod former;
 mod many;
 mod node;
 mod proof;

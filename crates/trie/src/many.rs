@@ -1,6 +1,7 @@
 //! Many keys of one trie at once: the children of its root are worked on side by side.
 
 use crate::{
+    former::Former,
     node::{Link, Node},
     tree::{NodeSource, Tree, Walk, resolve},
 };
@@ -11,6 +12,13 @@ use rayon::prelude::*;
 /// Keys from which on a tree is worked on in parallel; few in tests, so that small models get
 /// there.
 const PARALLEL_KEYS: usize = if cfg!(test) { 3 } else { 64 };
+
+/// A key of a trie, what its leaf holds, and something for it.
+pub(crate) struct Entry<'a, T> {
+    pub(crate) key: [u8; 64],
+    pub(crate) former: Former<'a>,
+    pub(crate) value: T,
+}
 
 /// What one child's task left behind.
 #[derive(Default)]
@@ -28,21 +36,21 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn insert<V: AsRef<[u8]>>(self, entries: Vec<([u8; 64], V)>) -> Result<Done, StateError> {
+    fn insert<V: AsRef<[u8]>>(self, entries: Vec<Entry<'_, V>>) -> Result<Done, StateError> {
         let Self { source, owner, link } = self;
-        let mut done = Done { loaded: entries.len(), ..Done::default() };
-        for (key, value) in entries {
+        let mut done = Done::default();
+        for Entry { key, former, value } in entries {
             let (stale, loaded) = (&mut done.stale, &mut done.loaded);
-            let mut walk = Walk { source, owner, key: &key, stale, loaded };
+            let mut walk = Walk { source, owner, key: &key, former, stale, loaded };
             done.changed |= walk.insert(link, 1, value.as_ref())?;
         }
         Ok(done)
     }
 
-    fn load(self, keys: Vec<[u8; 64]>) -> Result<Done, StateError> {
+    fn load(self, keys: Vec<Entry<'_, ()>>) -> Result<Done, StateError> {
         let mut done = Done::default();
-        for key in keys {
-            follow(self.source, self.owner, self.link, &key, &mut done.loaded)?;
+        for entry in keys {
+            follow(self.source, self.owner, self.link, &entry, &mut done.loaded)?;
         }
         Ok(done)
     }
@@ -53,12 +61,12 @@ fn follow(
     source: &dyn NodeSource,
     owner: Option<&B256>,
     mut link: &mut Link,
-    key: &[u8; 64],
+    Entry { key, former, .. }: &Entry<'_, ()>,
     loaded: &mut usize,
 ) -> Result<(), StateError> {
     let mut depth = 1;
     loop {
-        resolve(source, owner, link, &key[..depth], loaded)?;
+        former.resolve(source, owner, link, (key, depth), loaded)?;
         let Link::Node(found) = link else { return Ok(()) };
         match &mut found.body.node {
             Node::Leaf { .. } => return Ok(()),
@@ -78,12 +86,11 @@ fn follow(
     }
 }
 
-/// Items by the first nibble of their keys.
-fn by_nibble<T>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> &[u8; 64]) -> [Vec<T>; 16] {
-    let mut parts: [Vec<T>; 16] = Default::default();
-    for item in items {
-        let nibble = key(&item)[0];
-        parts[usize::from(nibble & 15)].push(item);
+/// Entries by the first nibble of their keys.
+fn by_nibble<T>(entries: Vec<Entry<'_, T>>) -> [Vec<Entry<'_, T>>; 16] {
+    let mut parts: [Vec<Entry<'_, T>>; 16] = Default::default();
+    for entry in entries {
+        parts[usize::from(entry.key[0] & 15)].push(entry);
     }
     parts
 }
@@ -93,13 +100,16 @@ impl Tree {
     pub(crate) fn insert_many<V: AsRef<[u8]> + Send>(
         &mut self,
         source: &dyn NodeSource,
-        entries: Vec<([u8; 64], V)>,
+        entries: Vec<Entry<'_, V>>,
     ) -> Result<(), StateError> {
         if entries.len() < PARALLEL_KEYS || !self.branches(source)? {
-            return entries.iter().try_for_each(|(key, value)| self.insert(source, key, value.as_ref()));
+            let mut entries = entries.iter();
+            return entries.try_for_each(|Entry { key, former, value }| {
+                self.insert(source, key, *former, value.as_ref())
+            });
         }
         self.changes += entries.len();
-        let parts = by_nibble(entries.into_iter(), |(key, _)| key);
+        let parts = by_nibble(entries);
         let changed = self.for_children(source, parts, |task, part| task.insert(part))?;
         if changed {
             self.touch_root();
@@ -109,11 +119,15 @@ impl Tree {
 
     /// Brings the nodes on the ways to many keys into memory, so that looking these up waits for
     /// nothing.
-    pub(crate) fn load(&mut self, source: &dyn NodeSource, keys: Vec<[u8; 64]>) -> Result<(), StateError> {
+    pub(crate) fn load(
+        &mut self,
+        source: &dyn NodeSource,
+        keys: Vec<Entry<'_, ()>>,
+    ) -> Result<(), StateError> {
         if keys.len() < PARALLEL_KEYS || !self.branches(source)? {
             return Ok(());
         }
-        let parts = by_nibble(keys.into_iter(), |key| key);
+        let parts = by_nibble(keys);
         self.for_children(source, parts, |task, part| task.load(part)).map(drop)
     }
 

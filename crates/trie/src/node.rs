@@ -4,8 +4,8 @@
 
 use crate::damaged;
 use alloy_primitives::B256;
-use alloy_rlp::{BufMut, Header, PayloadView};
-use hearth_keccak::keccak256_each;
+use alloy_rlp::{BufMut, Encodable, Header, PayloadView};
+use hearth_keccak::{keccak256_each, keccak256_one};
 use hearth_primitives::StateError;
 use smallvec::{SmallVec, smallvec};
 
@@ -80,6 +80,29 @@ pub(crate) struct Loaded {
     pub(crate) stored: bool,
     /// Whether the store holds any node at its path.
     pub(crate) has_row: bool,
+    /// In how many updates it changed since it was loaded; half of that where the trie was made
+    /// smaller since.
+    pub(crate) uses: u8,
+}
+
+/// What an allocation takes beside its content, about, in bytes.
+const ALLOCATION_BYTES: usize = 16;
+/// What a branch takes in memory, about, in bytes.
+pub(crate) const BRANCH_BYTES: usize = size_of::<Body>() + size_of::<[Link; 16]>() + 2 * ALLOCATION_BYTES;
+/// Updates that change a node, from which on it is likely to change again.
+const HOT_USES: u8 = 2;
+
+impl Loaded {
+    /// A node as the store has it.
+    pub(crate) fn stored(node: Node, hash: B256) -> Self {
+        let reference = Some(Reference::Hash(hash));
+        Self { body: Body::new(node), reference, stored: true, has_row: true, uses: 0 }
+    }
+
+    /// Whether it is likely to change again.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.uses >= HOT_USES
+    }
 }
 
 /// What only the work on a node itself needs.
@@ -177,7 +200,8 @@ impl ShortRlp {
 impl Link {
     /// A link to a node that is new in memory.
     pub(crate) fn new(node: Node) -> Self {
-        Self::Node(Loaded { body: Body::new(node), reference: None, stored: false, has_row: false })
+        let (reference, stored) = (None, false);
+        Self::Node(Loaded { body: Body::new(node), reference, stored, has_row: false, uses: 0 })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -283,7 +307,46 @@ fn refer(level: &mut Level<'_>) {
     }
 }
 
+/// Most bytes of a value: an account's, of two hashes, a nonce, a balance and what says their
+/// lengths.
+const VALUE_BYTES: usize = 112;
+/// Most bytes of a leaf with such a value: a list of two strings.
+const LEAF_BYTES: usize = 2 + (1 + PACKED_BYTES) + 2 + VALUE_BYTES;
+
+/// The hash of a leaf with this rest of a key; `None` where the value is longer than any.
+pub(crate) fn leaf_hash(path: &[u8], value: &dyn Encodable) -> Option<B256> {
+    let mut bytes = [0; VALUE_BYTES];
+    let value = encoded(&mut bytes, value.length(), |out| value.encode(out))?;
+    let path = pack(path, true);
+    let payload_length = string_len(&path) + string_len(value);
+    let header = Header { list: true, payload_length };
+    let mut bytes = [0; LEAF_BYTES];
+    let rlp = encoded(&mut bytes, header.length() + payload_length, |out| {
+        header.encode(out);
+        path.as_slice().encode(out);
+        value.encode(out);
+    });
+    rlp.map(keccak256_one)
+}
+
+/// What is written into the first `length` of some bytes, where they are as many.
+fn encoded(bytes: &mut [u8], length: usize, encode: impl FnOnce(&mut dyn BufMut)) -> Option<&[u8]> {
+    let bytes = bytes.get_mut(..length)?;
+    encode(&mut &mut *bytes);
+    Some(bytes)
+}
+
 impl Node {
+    /// What it takes in memory without the nodes below it, about, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let own = size_of::<Body>() + ALLOCATION_BYTES;
+        match self {
+            Self::Leaf { path, value } => own + path.len() + value.len() + 2 * ALLOCATION_BYTES,
+            Self::Extension { path, .. } => own + path.len() + ALLOCATION_BYTES,
+            Self::Branch { .. } => BRANCH_BYTES,
+        }
+    }
+
     /// The node's RLP. References of all children must be computed.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -361,7 +424,7 @@ fn decode_link(item: &[u8]) -> Result<Link, StateError> {
         let short = ShortRlp::new(item).ok_or_else(damaged)?;
         let body = Body::new(Node::decode(item)?);
         let reference = Some(Reference::Embedded(short));
-        return Ok(Link::Node(Loaded { body, reference, stored: false, has_row: false }));
+        return Ok(Link::Node(Loaded { body, reference, stored: false, has_row: false, uses: 0 }));
     }
     match string(item)? {
         [] => Ok(Link::Empty),
@@ -381,11 +444,11 @@ fn list(payload_length: usize, out: &mut Vec<u8>) {
 }
 
 fn string_len(bytes: &[u8]) -> usize {
-    alloy_rlp::Encodable::length(bytes)
+    Encodable::length(bytes)
 }
 
 fn encode_string(bytes: &[u8], out: &mut Vec<u8>) {
-    alloy_rlp::Encodable::encode(bytes, out);
+    Encodable::encode(bytes, out);
 }
 
 fn encode_hash(hash: &B256, out: &mut Vec<u8>) {
@@ -445,7 +508,7 @@ mod tests {
                 let reference = ShortRlp::new(&vec![byte; 1 + (number >> 8) as usize % 31]);
                 let body = Body::new(Node::Leaf { path: Vec::new(), value: Vec::new() });
                 let reference = reference.map(Reference::Embedded);
-                Link::Node(Loaded { body, reference, stored: false, has_row: false })
+                Link::Node(Loaded { body, reference, stored: false, has_row: false, uses: 0 })
             }
             _ => Link::Hash(B256::repeat_byte(byte)),
         }

@@ -48,7 +48,7 @@ impl StateTrie<'_> {
             let nodes = trie.accounts.prove(source, &nibbles(&keccak256(address)))?;
             let mut open = match trie.open.remove(address) {
                 Some(open) => open,
-                None => trie.open_account(address)?,
+                None => trie.open_account(keccak256(address))?,
             };
             let source = &*trie.source;
             let storage_root = open.storage.root(false);

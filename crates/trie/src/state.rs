@@ -3,6 +3,8 @@
 
 use crate::{
     NodeWrite, TrieUpdate, damaged,
+    former::Former,
+    many::Entry,
     node::{Link, nibbles},
     tree::{NodeSource, Tree},
 };
@@ -27,6 +29,8 @@ const STORAGES_AT_ONCE: usize = 32;
 
 /// Slots whose hashes need no allocation.
 const FEW_SLOTS: usize = 8;
+/// The same of accounts.
+const FEW_ACCOUNTS: usize = 8;
 /// Bytes of the RLP of a slot's value: a byte that says its length, and a word.
 const SLOT_BYTES: usize = 33;
 /// Bytes of the RLP of an account, at most: two bytes before the list; nonce, balance, two hashes.
@@ -34,9 +38,11 @@ const ACCOUNT_BYTES: usize = 2 + 9 + 33 + 33 + 33;
 
 /// Levels of nodes that stay in memory at first when a trie is made smaller: with a million leaves
 /// all but the lowest.
-const TRIM_LEVELS: usize = 6;
-/// Nodes of an account's storage from which on it stays open when a trie is made smaller.
-const OPEN_NODES: usize = 256;
+const TRIM_LEVELS: usize = 5;
+/// Bytes of nodes of an account's storage from which on it stays open when a trie is made smaller.
+const OPEN_BYTES: usize = 64 << 10;
+/// What an open account takes in memory without its storage, about, in bytes.
+const ACCOUNT_MEMORY_BYTES: usize = size_of::<OpenAccount>() + 64;
 
 /// A state trie and the changes made on top of it.
 ///
@@ -50,7 +56,8 @@ pub struct StateTrie<'a> {
     behind: Vec<Address>,
     /// Accounts that the session changed, for collecting their nodes.
     touched: AddressSet,
-    /// Nodes and accounts in memory, over all sessions that this trie was handed through.
+    /// What nodes and accounts in memory take, over all sessions that this trie was handed through;
+    /// about, in bytes.
     kept: usize,
     /// A failure in the middle of a change leaves nodes half-changed; it is the answer from then
     /// on.
@@ -133,7 +140,7 @@ impl<'a> StateTrie<'a> {
             return Err(failed.clone());
         }
         if !self.open.contains_key(address) {
-            let open = self.open_account(address)?;
+            let open = self.open_account(keccak256(address))?;
             self.open.insert(*address, open);
         }
         self.open.get_mut(address).map(Box::as_mut).ok_or_else(damaged)
@@ -158,13 +165,23 @@ impl<'a> StateTrie<'a> {
 
     fn apply_all(&mut self, changes: &Changeset) -> Result<(), StateError> {
         let closed = changes.accounts.iter().filter(|change| !self.open.contains_key(&change.address));
-        let keys = closed.map(|change| nibbles(&keccak256(change.address))).collect();
+        let closed: SmallVec<[&AccountChange; FEW_ACCOUNTS]> = closed.collect();
+        let mut hashes: SmallVec<[B256; FEW_ACCOUNTS]> = smallvec![B256::ZERO; closed.len()];
+        let addresses: SmallVec<[Address; FEW_ACCOUNTS]> =
+            closed.iter().map(|change| change.address).collect();
+        keccak256_each(&addresses, &mut hashes);
+        let keys = closed.iter().zip(&hashes).map(|(change, hash)| {
+            let former = Former::of_account(&*self.source, change);
+            Entry { key: nibbles(hash), former, value: () }
+        });
+        let keys = keys.collect();
         self.accounts.load(&*self.source, keys)?;
+        let mut hashes = hashes.iter();
         let mut work = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
             let open = match self.open.remove(&change.address) {
                 Some(open) => open,
-                None => self.open_account(&change.address)?,
+                None => self.open_account(*hashes.next().ok_or_else(damaged)?)?,
             };
             work.push((open, change));
         }
@@ -194,9 +211,9 @@ impl<'a> StateTrie<'a> {
         Ok(())
     }
 
-    pub(crate) fn open_account(&mut self, address: &Address) -> Result<Box<OpenAccount>, StateError> {
-        self.kept += 1;
-        let hash = keccak256(address);
+    /// Opens the account with this hash of its address.
+    pub(crate) fn open_account(&mut self, hash: B256) -> Result<Box<OpenAccount>, StateError> {
+        self.kept += ACCOUNT_MEMORY_BYTES;
         let key = nibbles(&hash);
         let (account, root) = match self.accounts.get(&*self.source, &key)? {
             None => (None, EMPTY_ROOT_HASH),
@@ -231,12 +248,14 @@ impl<'a> StateTrie<'a> {
         let leaves = work.iter().filter_map(|(_, open, storage_root)| {
             let Account { nonce, balance, code_hash } = open.account?;
             let leaf = TrieAccount { nonce, balance, storage_root: *storage_root, code_hash };
-            Some((open.key, encode::<ACCOUNT_BYTES>(&leaf, &mut rlp)))
+            // Opening the account loaded its leaf; one that was trimmed since is read.
+            let (former, value) = (Former::Unknown, encode::<ACCOUNT_BYTES>(&leaf, &mut rlp));
+            Some(Entry { key: open.key, former, value })
         });
         self.accounts.insert_many(&*self.source, leaves.collect())?;
         for (address, mut open, _) in work {
             if open.account.is_none() {
-                self.accounts.remove(&*self.source, &open.key)?;
+                self.accounts.remove(&*self.source, &open.key, Former::Unknown)?;
             }
             open.behind = false;
             self.open.insert(address, open);
@@ -298,32 +317,45 @@ impl StateTrie<'static> {
         Ok(TrieUpdate { base, root, nodes: Vec::new(), without_nodes: true, trie: None })
     }
 
-    /// Nodes and accounts in memory, or more.
+    /// What nodes and accounts in memory take, about, in bytes.
     #[cfg(test)]
-    pub(crate) fn size(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.kept
     }
 
-    /// Makes the trie smaller where it holds more than so many nodes and accounts: its upper levels
-    /// stay, which every path needs. Everything must be stored.
+    /// Makes the trie smaller where it takes more than so many bytes: its upper levels stay, which
+    /// every path needs, and what changes often. Everything must be stored.
     pub fn trim(&mut self, limit: usize) {
         if self.kept <= limit {
             return;
         }
-        // By half, so that not every block trims.
-        let goal = limit / 2;
-        self.open.retain(|_, open| open.storage.count() >= OPEN_NODES);
-        for levels in (0..=TRIM_LEVELS).rev() {
-            self.accounts.trim(levels);
-            self.open.values_mut().for_each(|open| open.storage.trim(levels));
-            let storage: usize = self.open.values().map(|open| 1 + open.storage.count()).sum();
-            self.kept = self.accounts.count() + storage;
+        // By a quarter, so that not every block trims.
+        let goal = limit / 4 * 3;
+        self.open.retain(|_, open| open.storage.is_larger_than(OPEN_BYTES));
+        let passes = [true, false].into_iter().flat_map(|spares_hot| {
+            let from = usize::from(spares_hot);
+            (from..=TRIM_LEVELS).rev().map(move |levels| (levels, spares_hot))
+        });
+        for (levels, spares_hot) in passes {
+            self.kept = self.trim_below(levels, spares_hot);
             if self.kept <= goal {
-                return;
+                break;
             }
         }
-        self.open.clear();
-        self.kept = self.accounts.count();
+        if self.kept > goal {
+            self.open.clear();
+            self.kept = self.accounts.memory_bytes();
+        }
+        self.accounts.cool();
+        self.open.values_mut().for_each(|open| open.storage.cool());
+    }
+
+    /// Forgets nodes as [`Tree::trim`]; gives the bytes that are left.
+    fn trim_below(&mut self, levels: usize, spares_hot: bool) -> usize {
+        let storages = self.open.values_mut();
+        let storages: usize =
+            storages.map(|open| ACCOUNT_MEMORY_BYTES + open.storage.trim(levels, spares_hot)).sum();
+        self.accounts.trim(levels, spares_hot) + storages
     }
 }
 
@@ -351,10 +383,13 @@ impl OpenAccount {
         let slots = || change.storage.iter().zip(hashes);
         let mut rlp = Vec::new();
         let set = slots().filter(|(slot, _)| !slot.new.is_zero());
-        let set = set.map(|(slot, hash)| (nibbles(hash), encode::<SLOT_BYTES>(&slot.new, &mut rlp)));
+        let set = set.map(|(slot, hash)| {
+            let value = encode::<SLOT_BYTES>(&slot.new, &mut rlp);
+            Entry { key: nibbles(hash), former: Former::of_slot(source, slot), value }
+        });
         self.storage.insert_many(source, set.collect())?;
-        for (_, hash) in slots().filter(|(slot, _)| slot.new.is_zero()) {
-            self.storage.remove(source, &nibbles(hash))?;
+        for (slot, hash) in slots().filter(|(slot, _)| slot.new.is_zero()) {
+            self.storage.remove(source, &nibbles(hash), Former::of_slot(source, slot))?;
         }
         Ok(())
     }

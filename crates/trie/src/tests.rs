@@ -9,8 +9,15 @@ use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, SlotChange, StateError};
 use parking_lot::RwLock;
 use proptest::prelude::*;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type Accounts = BTreeMap<Address, (Account, BTreeMap<U256, U256>)>;
 
 /// The trie family as a map.
@@ -28,7 +35,7 @@ impl Memory {
         }
     }
 
-    fn rows(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    fn rows(&self) -> Rows {
         self.0.read().clone()
     }
 
@@ -54,10 +61,49 @@ impl NodeSource for Memory {
         Ok(node)
     }
 
+    fn may_skip_leaves(&self) -> bool {
+        true
+    }
+
     fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError> {
         let prefix = node_prefix(Some(owner));
         let rows = self.0.read();
         Ok(rows.keys().filter_map(|key| Some(key.strip_prefix(prefix.as_slice())?.to_vec())).collect())
+    }
+}
+
+/// [`Memory`] with the number of its reads, whose leaves are skipped or not.
+struct Counting {
+    memory: Memory,
+    may_skip: bool,
+    reads: AtomicUsize,
+}
+
+impl NodeSource for Counting {
+    fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
+        self.reads.fetch_add(1, Relaxed);
+        self.memory.node(owner, path, hash)
+    }
+
+    fn may_skip_leaves(&self) -> bool {
+        self.may_skip
+    }
+
+    fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError> {
+        self.memory.paths(owner)
+    }
+}
+
+impl Memory {
+    /// Commits a write set where leaves are skipped or not. Gives the rows and how many nodes were
+    /// read.
+    fn commit_counted(&self, root: B256, changes: &Changeset, may_skip: bool) -> (Rows, usize) {
+        let memory = self.clone_rows();
+        let source = Arc::new(Counting { memory, may_skip, reads: AtomicUsize::default() });
+        let mut session = StateTrie::new(source.clone() as Arc<dyn NodeSource>, root);
+        session.apply(changes).unwrap();
+        source.memory.write(&session.into_update().unwrap());
+        (source.memory.rows(), source.reads.load(Relaxed))
     }
 }
 
@@ -204,6 +250,22 @@ proptest! {
     }
 
     #[test]
+    fn skipped_leaves_change_no_row(blocks in blocks()) {
+        let memory = Memory::default();
+        let mut model = Accounts::new();
+        let mut root = EMPTY_ROOT_HASH;
+        for block in &blocks {
+            let changes = changeset(&mut model, block);
+            let [(read, all), (skipped, fewer)] =
+                [false, true].map(|may_skip| memory.commit_counted(root, &changes, may_skip));
+            prop_assert!(fewer <= all, "{fewer} reads instead of {all}");
+            prop_assert_eq!(&read, &skipped);
+            root = memory.commit(root, &[changes]);
+            prop_assert_eq!(&memory.rows(), &read);
+        }
+    }
+
+    #[test]
     fn roots_between_write_sets_are_those_of_single_blocks(blocks in blocks()) {
         let memory = Memory::default();
         let mut model = Accounts::new();
@@ -218,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn a_kept_trie_that_is_made_smaller_goes_on(blocks in blocks(), limit in 0..200usize) {
+    fn a_kept_trie_that_is_made_smaller_goes_on(blocks in blocks(), limit in 0..200_000usize) {
         let (memory, fresh) = (Memory::default(), Memory::default());
         let mut model = Accounts::new();
         let mut kept = Box::new(memory.session(EMPTY_ROOT_HASH));
@@ -233,7 +295,7 @@ proptest! {
             prop_assert_eq!(memory.rows(), fresh.rows());
             kept = update.take_trie().unwrap();
             kept.trim(limit);
-            prop_assert!(kept.size() <= limit, "{} of {limit}", kept.size());
+            prop_assert!(kept.memory_bytes() <= limit, "{} of {limit}", kept.memory_bytes());
         }
     }
 
@@ -271,6 +333,37 @@ proptest! {
             .collect();
         let _ = witness.apply(&Changeset { accounts, codes: vec![] }).and_then(|()| witness.root());
     }
+}
+
+#[test]
+fn a_leaf_that_a_change_names_is_not_read() {
+    const ACCOUNTS: u16 = 300;
+    let address = |n: u16| Address::left_padding_from(&n.to_be_bytes());
+    let account = |nonce| Account { nonce, ..Account::default() };
+    // The first one has as many slots as there are accounts.
+    let changes = |old: Option<u64>, new: Option<u64>| {
+        let value = |of: Option<u64>| of.map_or(U256::ZERO, |n| U256::from(n) << 200);
+        let slot = |n: u16| SlotChange { slot: U256::from(n), old: value(old), new: value(new) };
+        let storage = |n| if n == 0 { (0..ACCOUNTS).map(slot).collect() } else { Vec::new() };
+        let change = |n: u16| {
+            let (old, new) = (old.map(account), Some(account(new.unwrap_or_default())));
+            AccountChange { address: address(n), old, new, wiped: false, storage: storage(n) }
+        };
+        Changeset { accounts: (0..ACCOUNTS).map(change).collect(), codes: vec![] }
+    };
+    let memory = Memory::default();
+    let root = memory.commit(EMPTY_ROOT_HASH, &[changes(None, Some(1))]);
+    let leaves = usize::from(ACCOUNTS) - 1 + usize::from(ACCOUNTS);
+    let reads = |changes: Changeset, may_skip| memory.commit_counted(root, &changes, may_skip);
+    let replaced = |old| changes(Some(old), Some(2));
+    let ((rows, all), (same, few)) = (reads(replaced(1), false), reads(replaced(1), true));
+    assert_eq!((all - few, &same), (leaves, &rows), "of the account with slots the leaf is read");
+    assert_eq!(reads(replaced(7), true), (rows, all), "it is not what stands there");
+    // Where a branch folds, the leaf that is left over is read.
+    let removed = || changes(Some(1), None);
+    let ((rows, all), (same, few)) = (reads(removed(), false), reads(removed(), true));
+    assert!(few < all - leaves / 2, "{few} of {all}");
+    assert_eq!(rows, same);
 }
 
 #[test]

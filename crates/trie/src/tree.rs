@@ -2,12 +2,16 @@
 
 use crate::{
     damaged,
-    node::{Body, Link, Loaded, Marks, Node, Reference},
+    former::Former,
+    node::{BRANCH_BYTES, Link, Loaded, Marks, Node, Reference},
 };
 use alloy_primitives::{B256, keccak256, map::HashSet};
 use alloy_trie::EMPTY_ROOT_HASH;
 use hearth_primitives::StateError;
 use rayon::prelude::*;
+
+/// What a new branch with two children takes in memory, about, in bytes.
+const FORK_BYTES: usize = BRANCH_BYTES + 512;
 
 /// Where nodes come from.
 pub trait NodeSource: Send + Sync {
@@ -25,6 +29,12 @@ pub trait NodeSource: Send + Sync {
         false
     }
 
+    /// Whether a leaf that a change replaces may be known by its hash alone, without a call of
+    /// [`Self::node`]: not where what was called for is the result.
+    fn may_skip_leaves(&self) -> bool {
+        false
+    }
+
     /// Paths of all nodes stored for an owner.
     fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError>;
 }
@@ -39,7 +49,7 @@ pub(crate) struct Tree {
     /// Whether the store's nodes were dropped as a whole; they are listed when the changes are
     /// collected.
     pub(crate) dropped: bool,
-    /// Nodes that came into memory, for bounding it.
+    /// Bytes of nodes that came into memory since [`Self::collect`] took the count, about.
     pub(crate) loaded: usize,
     /// Keys that were set or removed since the nodes were collected.
     pub(crate) changes: usize,
@@ -108,26 +118,33 @@ impl Tree {
         &mut self,
         source: &dyn NodeSource,
         key: &[u8; 64],
+        former: Former<'_>,
         value: &[u8],
     ) -> Result<(), StateError> {
         let mut walk = Walk {
             source,
             owner: self.owner.as_ref(),
             key,
+            former,
             stale: &mut self.stale,
             loaded: &mut self.loaded,
         };
-        *walk.loaded += 1;
         self.changes += 1;
         walk.insert(&mut self.root, 0, value).map(drop)
     }
 
     /// Removes a key; nothing happens where it is not set.
-    pub(crate) fn remove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<(), StateError> {
+    pub(crate) fn remove(
+        &mut self,
+        source: &dyn NodeSource,
+        key: &[u8; 64],
+        former: Former<'_>,
+    ) -> Result<(), StateError> {
         let mut walk = Walk {
             source,
             owner: self.owner.as_ref(),
             key,
+            former,
             stale: &mut self.stale,
             loaded: &mut self.loaded,
         };
@@ -165,36 +182,77 @@ impl Tree {
         }
     }
 
-    /// Nodes in memory.
-    pub(crate) fn count(&self) -> usize {
-        fn count(link: &Link) -> usize {
-            let Link::Node(loaded) = link else { return 0 };
-            1 + match &loaded.body.node {
+    /// What the nodes in memory take, about, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        fn bytes(link: &Link) -> usize {
+            let Link::Node(Loaded { body, .. }) = link else { return 0 };
+            let below = match &body.node {
                 Node::Leaf { .. } => 0,
-                Node::Extension { child, .. } => count(child),
-                Node::Branch { children, .. } => children.iter().map(count).sum(),
-            }
+                Node::Extension { child, .. } => bytes(child),
+                Node::Branch { children, .. } => children.iter().map(bytes).sum(),
+            };
+            body.node.memory_bytes() + below
         }
-        count(&self.root)
+        bytes(&self.root)
     }
 
-    /// Forgets the stored nodes below so many levels.
-    pub(crate) fn trim(&mut self, levels: usize) {
-        fn trim(link: &mut Link, levels: usize) {
-            let Link::Node(loaded) = link else { return };
-            if let (0, true, Some(Reference::Hash(hash))) = (levels, loaded.stored, &loaded.reference) {
-                *link = Link::Hash(*hash);
-                return;
-            }
-            // A node that is part of its parent is as deep as that.
-            let below = levels.saturating_sub(usize::from(loaded.stored));
-            match &mut loaded.body.node {
-                Node::Leaf { .. } => {}
-                Node::Extension { child, .. } => trim(child, below),
-                Node::Branch { children, .. } => children.iter_mut().for_each(|child| trim(child, below)),
+    /// Whether the nodes in memory take more than so many bytes; stops at the node that exceeds
+    /// them.
+    pub(crate) fn is_larger_than(&self, bytes: usize) -> bool {
+        fn left(link: &Link, bytes: usize) -> Option<usize> {
+            let Link::Node(Loaded { body, .. }) = link else { return Some(bytes) };
+            let bytes = bytes.checked_sub(body.node.memory_bytes())?;
+            match &body.node {
+                Node::Leaf { .. } => Some(bytes),
+                Node::Extension { child, .. } => left(child, bytes),
+                Node::Branch { children, .. } => {
+                    children.iter().try_fold(bytes, |bytes, child| left(child, bytes))
+                }
             }
         }
-        trim(&mut self.root, levels);
+        left(&self.root, bytes).is_none()
+    }
+
+    /// Forgets the stored nodes below so many levels, but for hot ones where `spares_hot` says so.
+    /// Gives what the nodes in memory take then, as [`Self::memory_bytes`].
+    pub(crate) fn trim(&mut self, levels: usize, spares_hot: bool) -> usize {
+        fn trim(link: &mut Link, levels: usize, spares_hot: bool) -> usize {
+            let Link::Node(loaded) = link else { return 0 };
+            let may_go = levels == 0 && loaded.stored && !(spares_hot && loaded.is_hot());
+            if may_go && let Some(Reference::Hash(hash)) = &loaded.reference {
+                *link = Link::Hash(*hash);
+                return 0;
+            }
+            // A node that is part of its parent is as deep as that.
+            let left = levels.saturating_sub(usize::from(loaded.stored));
+            let below = match &mut loaded.body.node {
+                Node::Leaf { .. } => 0,
+                Node::Extension { child, .. } => trim(child, left, spares_hot),
+                Node::Branch { children, .. } => {
+                    children.iter_mut().map(|child| trim(child, left, spares_hot)).sum()
+                }
+            };
+            loaded.body.node.memory_bytes() + below
+        }
+        trim(&mut self.root, levels, spares_hot)
+    }
+
+    /// Counts half of the updates that nodes changed in.
+    pub(crate) fn cool(&mut self) {
+        fn cool(link: &mut Link) {
+            // What changes below a node changes the node too, but for one that is new above it.
+            let Link::Node(loaded) = link else { return };
+            if loaded.uses == 0 {
+                return;
+            }
+            loaded.uses /= 2;
+            match &mut loaded.body.node {
+                Node::Leaf { .. } => {}
+                Node::Extension { child, .. } => cool(child),
+                Node::Branch { children, .. } => children.iter_mut().for_each(cool),
+            }
+        }
+        cool(&mut self.root);
     }
 }
 
@@ -220,11 +278,9 @@ pub(crate) fn resolve(
     loaded: &mut usize,
 ) -> Result<(), StateError> {
     if let Link::Hash(hash) = link {
-        let rlp = source.node(owner, path, hash)?;
-        *loaded += 1;
-        let reference = Some(Reference::Hash(*hash));
-        let body = Body::new(Node::decode(&rlp)?);
-        *link = Link::Node(Loaded { body, reference, stored: true, has_row: true });
+        let node = Node::decode(&source.node(owner, path, hash)?)?;
+        *loaded += node.memory_bytes();
+        *link = Link::Node(Loaded::stored(node, *hash));
     }
     Ok(())
 }
@@ -239,11 +295,17 @@ pub(crate) struct Walk<'a> {
     pub(crate) source: &'a dyn NodeSource,
     pub(crate) owner: Option<&'a B256>,
     pub(crate) key: &'a [u8; 64],
+    pub(crate) former: Former<'a>,
     pub(crate) stale: &'a mut HashSet<Box<[u8]>>,
     pub(crate) loaded: &'a mut usize,
 }
 
 impl Walk<'_> {
+    /// Loads the node behind a link on the way to the key.
+    fn resolve(&mut self, link: &mut Link, depth: usize) -> Result<(), StateError> {
+        self.former.resolve(self.source, self.owner, link, (self.key, depth), self.loaded)
+    }
+
     /// Notes that there is no node at this path any more.
     fn leave(&mut self, loaded: &Loaded, path: &[u8]) {
         if loaded.has_row {
@@ -253,10 +315,12 @@ impl Walk<'_> {
 
     /// Returns whether anything changed.
     pub(crate) fn insert(&mut self, link: &mut Link, depth: usize, value: &[u8]) -> Result<bool, StateError> {
-        let (here, rest) = self.key.split_at(depth);
-        resolve(self.source, self.owner, link, here, self.loaded)?;
+        let rest = &self.key[depth..];
+        self.resolve(link, depth)?;
         let Link::Node(loaded) = link else {
-            *link = Link::new(Node::Leaf { path: rest.to_vec(), value: value.to_vec() });
+            let leaf = Node::Leaf { path: rest.to_vec(), value: value.to_vec() };
+            *self.loaded += leaf.memory_bytes();
+            *link = Link::new(leaf);
             return Ok(true);
         };
         let changed = match &mut loaded.body.node {
@@ -277,6 +341,7 @@ impl Walk<'_> {
                 };
                 let there = (theirs, leaf(&path[shared + 1..], std::mem::take(old)));
                 let here = (ours, leaf(&rest[shared + 1..], value.to_vec()));
+                *self.loaded += FORK_BYTES;
                 loaded.body.node = fork(&rest[..shared], here, there);
                 true
             }
@@ -295,6 +360,7 @@ impl Walk<'_> {
                             Link::new(Node::Extension { path: tail.to_vec(), child: std::mem::take(child) })
                         }
                     };
+                    *self.loaded += FORK_BYTES;
                     loaded.body.node = fork(&rest[..shared], (ours, leaf), (path[shared], below));
                     true
                 }
@@ -317,7 +383,7 @@ impl Walk<'_> {
     /// Returns whether anything changed.
     fn remove(&mut self, link: &mut Link, depth: usize) -> Result<bool, StateError> {
         let (here, rest) = self.key.split_at(depth);
-        resolve(self.source, self.owner, link, here, self.loaded)?;
+        self.resolve(link, depth)?;
         let Link::Node(loaded) = link else { return Ok(false) };
         match &mut loaded.body.node {
             Node::Leaf { path, .. } => {

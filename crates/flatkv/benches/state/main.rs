@@ -27,6 +27,10 @@ fn open(dir: &Path, kind: CommitmentKind) -> Fallible<Arc<FlatKv>> {
     Ok(FlatKv::open(options(dir, kind, Fsync::None), Arc::new(NoTables))?)
 }
 
+/// The allocator of a node.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Fallible<()> {
     let bench = Bench::from_args()?;
     println!(

@@ -18,6 +18,10 @@ mod writing;
 
 use harness::{Bench, Fallible};
 
+/// The allocator of a node.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Fallible<()> {
     let bench = Bench::from_args()?;
     writing::run(&bench)?;
