@@ -1,11 +1,15 @@
 //! How the memory that the store may take is shared out.
 
-use crate::{Fsync, Options};
+use crate::{CommitmentKind, Fsync, Options};
 
 /// Part of the budget for code by hash.
 const CODE_PART: usize = 16;
 /// Part of the budget for the trie in memory between two commits.
 const TRIE_PART: usize = 8;
+/// The same of a store with a state root for each block: all nodes but the lowest of two tries with
+/// a million leaves each take 126 MB, and reading one of them takes several times as long as
+/// hashing it.
+const ROOTS_PART: usize = 4;
 /// What RocksDB takes beside its cache, in bytes: buffers of flushes and compactions, open files,
 /// threads.
 const ENGINE_BYTES: usize = 24 << 20;
@@ -58,8 +62,17 @@ impl Shares {
 
     /// The shares of the budget of a store.
     pub fn of_store(options: &Options) -> Self {
-        let shares = Self::of(options.settings.memory_budget_bytes);
+        let budget = options.settings.memory_budget_bytes;
+        let shares = match options.commitment {
+            CommitmentKind::Mpt => Self::of(budget).with_trie(budget / ROOTS_PART),
+            CommitmentKind::LtHash | CommitmentKind::None => Self::of(budget),
+        };
         if options.fsync == Fsync::Never { shares.flushing_early() } else { shares }
+    }
+
+    /// Returns the same budget with another share for the trie, which the cache makes up for.
+    fn with_trie(self, trie: usize) -> Self {
+        Self { cache: self.cache + self.trie - trie, trie, ..self }
     }
 
     /// Returns the same budget with small memtables.
@@ -98,6 +111,9 @@ mod tests {
             assert!(flush_batch < shares.halved() && shares.halved() * 2 < memtable as u64, "{budget}");
         }
         let usual = Shares::of(1 << 30);
+        let with_roots = usual.with_trie((1 << 30) / ROOTS_PART);
+        assert_eq!((with_roots.trie, usual.trie), (256 << 20, 128 << 20));
+        assert_eq!(with_roots.cache + with_roots.trie, usual.cache + usual.trie);
         assert_eq!((usual.flush_batch, usual.memtable), (MAX_FLUSH_BATCH_BYTES, 256 << 20));
         assert_eq!((usual.large_batch(), usual.halved()), (48 << 20, 96 << 20));
         assert_eq!(Shares::of(1 << 30).flushing_early().flush_batch, EARLY_FLUSH_BATCH_BYTES);

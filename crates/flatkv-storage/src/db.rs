@@ -9,6 +9,7 @@ use crate::{
     manifest,
     marks::Marks,
     nodes::{GATHERED_BYTES_MAX, GatheredNodes, NodeRow},
+    priority::lower_compaction_threads,
     rows::history_prefix,
 };
 use hearth_metrics::DataDb;
@@ -44,13 +45,14 @@ const MERGED_FILES: i32 = 8;
 /// The same of a store that goes with its process and is mostly small: it flushes early, and few
 /// such files are read as soon as fewer larger ones.
 const MERGED_FILES_TRANSIENT: i32 = 12;
-/// [`MERGED_FILES`] of history. Its rows never change, so that a merge brings nothing but fewer
-/// files, and a look-up passes over most of those anyway: see `history.rs`.
-const MERGED_HISTORY_FILES: i32 = 16;
-/// Flushed files of history at which commits are slowed down.
-const SLOW_HISTORY_FILES: i32 = 40;
-/// Flushed files of history at which commits wait.
-const MOST_HISTORY_FILES: i32 = 64;
+/// [`MERGED_FILES`] of history and the trie, of which few files are looked into. Rows of history
+/// never change, so that a merge brings nothing but fewer files, and a look-up passes over most of
+/// those anyway: see `history.rs`. Of the trie most nodes that are read are in memory.
+const MERGED_MANY_FILES: i32 = 16;
+/// Flushed files of these two at which commits are slowed down.
+const SLOW_FILES: i32 = 40;
+/// Flushed files of these two at which commits wait.
+const MOST_FILES: i32 = 64;
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
@@ -151,11 +153,12 @@ impl Family {
         // Only the string form has this option.
         let hint = format!("memtable_insert_with_hint_prefix_extractor=fixed:{}", self.hint_bytes());
         let mut options = rocksdb::Options::default().get_options_from_string(hint).map_err(rocks)?;
-        // What goes with the process need not be small.
-        options.set_compression_type(if transient {
-            DBCompressionType::None
-        } else {
-            DBCompressionType::Lz4
+        // Nodes of the trie consist of hashes, which do not compress; and what goes with the
+        // process need not be small.
+        options.set_compression_type(match self {
+            Self::Trie => DBCompressionType::None,
+            _ if transient => DBCompressionType::None,
+            _ => DBCompressionType::Lz4,
         });
         options.set_write_buffer_size(shares.memtable);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
@@ -176,13 +179,13 @@ impl Family {
                 let prefix = SliceTransform::create("hearth.history", history_prefix, None);
                 options.set_prefix_extractor(prefix);
                 options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
-                if !transient {
-                    options.set_level_zero_file_num_compaction_trigger(MERGED_HISTORY_FILES);
-                    options.set_level_zero_slowdown_writes_trigger(SLOW_HISTORY_FILES);
-                    options.set_level_zero_stop_writes_trigger(MOST_HISTORY_FILES);
-                }
             }
             Self::Code | Self::Legacy | Self::Metadata | Self::Changes => {}
+        }
+        if !transient && matches!(self, Self::History | Self::Trie) {
+            options.set_level_zero_file_num_compaction_trigger(MERGED_MANY_FILES);
+            options.set_level_zero_slowdown_writes_trigger(SLOW_FILES);
+            options.set_level_zero_stop_writes_trigger(MOST_FILES);
         }
         options.set_block_based_table_factory(&table);
         Ok(options)
@@ -276,6 +279,9 @@ impl Db {
             true => DB::open_cf_descriptors_read_only(&rocks_options, path, families, false),
         };
         let rocks = opened.map_err(rocks)?;
+        if !transient {
+            lower_compaction_threads();
+        }
         let mut write = WriteOptions::default();
         write.disable_wal(true);
         // Where two threads put rows in at once, as well: see `Family::hint_bytes`.

@@ -7,10 +7,18 @@ use crate::{
 };
 use hearth_primitives::{Height, StateError};
 use parking_lot::Mutex;
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicU8, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
 
 /// How long one iterator over history is used.
 const CURSOR_AGE: Duration = Duration::from_secs(1);
+/// Look-ups that found a row near the height, less those that the latest row answered, from which
+/// on the next one goes there first.
+const EXPECTED_NEAR: u8 = 4;
+/// The most that count.
+const COUNTED_NEAR: u8 = 8;
 
 /// Look-ups in history, one after the other, through one or two iterators: making one costs more
 /// than using it.
@@ -23,6 +31,8 @@ const CURSOR_AGE: Duration = Duration::from_secs(1);
 pub struct HistoryCursor<'a> {
     db: &'a Db,
     open: Mutex<Cursors<'a>>,
+    /// See [`EXPECTED_NEAR`].
+    found_near: AtomicU8,
 }
 
 #[derive(Default)]
@@ -55,7 +65,53 @@ struct Wide<'a> {
 impl<'a> HistoryCursor<'a> {
     /// A cursor that has read nothing.
     pub fn new(db: &'a Db) -> Self {
-        Self { db, open: Mutex::default() }
+        Self { db, open: Mutex::default(), found_near: AtomicU8::new(0) }
+    }
+
+    /// Whether a row near the height is more likely than a latest row that is old enough: what an
+    /// execution far below the head reads was mostly written often, and its latest row is of no
+    /// use.
+    pub fn expects_near(&self) -> bool {
+        self.found_near.load(Relaxed) >= EXPECTED_NEAR
+    }
+
+    /// Notes that a latest row was old enough, or a row near the height missing.
+    pub fn note_other(&self) {
+        self.found_near.store(self.found_near.load(Relaxed).saturating_sub(1), Relaxed);
+    }
+
+    fn note_near(&self) {
+        self.found_near.store(self.found_near.load(Relaxed).saturating_add(1).min(COUNTED_NEAR), Relaxed);
+    }
+
+    /// As [`Self::find`], in files with writes near the height alone: `None` leaves the answer
+    /// open.
+    pub fn find_near<T>(
+        &self,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Option<T>, StateError> {
+        self.near(&mut self.open.lock(), history_height(key)?, key, read)
+    }
+
+    fn near<T>(
+        &self,
+        cursors: &mut Cursors<'a>,
+        height: Height,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Option<T>, StateError> {
+        let near = &mut cursors.near;
+        if near.as_ref().is_some_and(|near| !near.is_of(height)) {
+            *near = None;
+        }
+        let near = match near {
+            Some(near) => near,
+            None => near.insert(Near::new(self.db, height)?),
+        };
+        let Some(value) = near.find(key)? else { return Ok(None) };
+        self.note_near();
+        read(value).map(Some)
     }
 
     /// Gives `read` the value of the first row at or after `key` of the same account or slot;
@@ -65,22 +121,14 @@ impl<'a> HistoryCursor<'a> {
         &self,
         key: &[u8],
         is_written: bool,
-        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+        read: impl Fn(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
         let height = history_height(key)?;
-        let Cursors { near, wide } = &mut *self.open.lock();
-        if is_written {
-            if near.as_ref().is_some_and(|near| !near.is_of(height)) {
-                *near = None;
-            }
-            let near = match near {
-                Some(near) => near,
-                None => near.insert(Near::new(self.db, height)?),
-            };
-            if let Some(value) = near.find(key)? {
-                return read(value).map(Some);
-            }
+        let cursors = &mut *self.open.lock();
+        if is_written && let Some(found) = self.near(cursors, height, key, &read)? {
+            return Ok(Some(found));
         }
+        let wide = &mut cursors.wide;
         if wide.as_ref().is_some_and(|wide| !wide.is_usable(height, self.db)) {
             *wide = None;
         }
@@ -182,6 +230,8 @@ mod tests {
         let find = |is_written| cursor.find(&key(height), is_written, |value| Ok(value[0])).unwrap();
         let [near, wide] = [true, false].map(find);
         assert_eq!(near, wide, "at {height}");
+        let alone = cursor.find_near(&key(height), |value| Ok(value[0])).unwrap();
+        assert!(alone.is_none() || alone == near, "at {height}: {alone:?}");
         near
     }
 
@@ -260,6 +310,34 @@ mod tests {
         }
         // As a block number that no chain reaches: the key is none.
         assert!(cursor.find(b"short", true, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn rows_near_the_height_are_expected_after_some() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = open(dir.path());
+        write(&db, &[(10, 1)]);
+        flush(&db, 10);
+        write(&db, &[(20, 2)]);
+        flush(&db, 20);
+        let cursor = HistoryCursor::new(&db);
+        let find = |height| cursor.find(&key(height), true, |value| Ok(value[0])).unwrap();
+        for _ in 0..EXPECTED_NEAR {
+            assert!(!cursor.expects_near());
+            assert_eq!(find(20), Some(2));
+        }
+        assert!(cursor.expects_near());
+        assert_eq!(find(15), Some(1), "in an older file");
+        assert!(cursor.expects_near(), "the caller notes that");
+        cursor.note_other();
+        assert!(!cursor.expects_near());
+        for _ in 0..99 {
+            assert_eq!(find(20), Some(2));
+        }
+        (0..COUNTED_NEAR - EXPECTED_NEAR).for_each(|_| cursor.note_other());
+        assert!(cursor.expects_near());
+        cursor.note_other();
+        assert!(!cursor.expects_near(), "no more of them count");
     }
 
     /// A look-up of a height behind a mark does not look into the files from before the mark.
@@ -348,6 +426,11 @@ mod tests {
                         let found = cursor.find(&of(n, height), is_written, |value| Ok(value[0])).unwrap();
                         assert_eq!(found, expected, "seed {seed}, step {step}, key {n}, height {height}");
                     }
+                    let near = cursor.find_near(&of(n, height), |value| Ok(value[0])).unwrap();
+                    assert!(
+                        near.is_none() || near == expected,
+                        "seed {seed}, step {step}, key {n}: {near:?}"
+                    );
                 }
             }
         }
