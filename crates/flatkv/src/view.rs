@@ -5,6 +5,10 @@
 //! had begun when the row was looked for ([`Core::upcoming`], checked afterwards), there is none at
 //! the view's height either; else history has the answer. At the end the view looks whether its
 //! block was unwound meanwhile, in which case nothing it saw counts.
+//!
+//! An execution far below the head reads mostly what was written since: where several reads found
+//! their answers in history near the height, the next ones look there first. A row that is there is
+//! the answer, whatever the latest one is.
 
 mod in_memory;
 
@@ -149,21 +153,33 @@ impl StateView {
         &self,
         family: Family,
         key: &[u8],
-        history: impl FnOnce() -> Vec<u8>,
+        history: impl Fn() -> Vec<u8>,
         cursor: Option<&HistoryCursor<'_>>,
-        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+        read: impl Fn(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
+        let expecting = cursor.filter(|cursor| cursor.expects_near());
+        if let Some(cursor) = expecting {
+            let key = at_height(history(), self.height());
+            if let Some(value) = cursor.find_near(&key, |value| present(value, &read))? {
+                return self.checked(value);
+            }
+            cursor.note_other();
+        }
         let unwinds = self.core.unwinds.load(SeqCst);
         let latest = self.core.db.get(family, key)?;
         if let Some(row) = &latest {
             let (stamp, value) = split_stamp(row)?;
             if stamp <= self.height() {
+                if let (Some(cursor), None) = (cursor, expecting) {
+                    cursor.note_other();
+                }
                 return read(value).map(Some).and_then(|answer| self.checked(answer));
             }
         } else if self.is_head(unwinds) {
             return self.checked(None);
         }
-        let value = self.past_value(history(), latest.is_some(), cursor, read)?;
+        let is_near = latest.is_some() && expecting.is_none();
+        let value = self.past_value(history(), is_near, cursor, read)?;
         self.checked(value)
     }
 
@@ -179,9 +195,9 @@ impl StateView {
         prefix: Vec<u8>,
         is_written: bool,
         cursor: Option<&HistoryCursor<'_>>,
-        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+        read: impl Fn(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
-        let read = |value: &[u8]| if value.is_empty() { Ok(None) } else { read(value).map(Some) };
+        let read = |value: &[u8]| present(value, &read);
         let key = at_height(prefix, self.height());
         match cursor {
             Some(cursor) => cursor.find(&key, is_written, read),
@@ -278,6 +294,11 @@ impl StateReader for StateView {
     fn for_execution(&self) -> Option<Box<dyn StateReader + '_>> {
         Some(Box::new(ViewReads { view: self, history: HistoryCursor::new(&self.core.db) }))
     }
+}
+
+/// The value of a row of history; `None` where the row says that there is none.
+fn present<T>(value: &[u8], read: impl Fn(&[u8]) -> Result<T, StateError>) -> Result<Option<T>, StateError> {
+    if value.is_empty() { Ok(None) } else { read(value).map(Some) }
 }
 
 /// A view for an execution: one look into history after the other goes through one cursor.

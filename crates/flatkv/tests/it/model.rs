@@ -449,6 +449,9 @@ pub fn check_from(kv: &Arc<FlatKv>, chain: &[Block], oldest: Height) {
         let view = kv.at(block.height).unwrap();
         block.world.check_many(&view, block.height);
         block.world.check(&view, block.height).unwrap();
+        // One that looks into history first after some reads.
+        let reads = view.for_execution().unwrap();
+        block.world.check(&*reads, block.height).unwrap();
         for key in (0..LEGACY_KEYS).map(legacy_key) {
             assert_eq!(
                 view.legacy(&key).unwrap().as_ref(),
