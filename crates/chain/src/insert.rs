@@ -363,23 +363,43 @@ impl Chain {
         hashes: &dyn BlockHashes,
         roots: &mut dyn RootTracker,
     ) -> Result<BlockOutput, BlockError> {
+        let header = &given.block.header;
+        let output = self.run_without_root(given, state, hashes, Some(&mut *roots))?;
+        check_root(header, roots)?;
+        Ok(output)
+    }
+
+    /// As [`Self::run_block`], all but for the state root of the header. Without `roots`, which
+    /// receipts from before Byzantium need.
+    pub(crate) fn run_without_root(
+        &self,
+        given: Executed<'_>,
+        state: &dyn StateReader,
+        hashes: &dyn BlockHashes,
+        roots: Option<&mut dyn RootTracker>,
+    ) -> Result<BlockOutput, BlockError> {
         let Executed { block, senders, sidecar } = given;
         let header = &block.header;
         let env = BlockEnvironment::from_header(&self.spec, header);
         let executor = BlockExecutor::new(&self.spec, env, state, hashes).with_sidecar(sidecar);
         let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
-        let output = executor.run(block, senders, Some(&mut *roots))?;
+        let output = executor.run(block, senders, roots)?;
         check_output(&self.spec, header, &output)?;
-        let root = roots.root()?;
-        if root != header.state_root {
-            return Err(BlockError::Mismatch {
-                field: Field::StateRoot,
-                expected: root.to_string(),
-                got: header.state_root.to_string(),
-            });
-        }
         Ok(output)
     }
+}
+
+/// Compares the state root of a header with the commitment to the state after its block.
+pub(crate) fn check_root(header: &Header, roots: &mut dyn RootTracker) -> Result<(), BlockError> {
+    let root = roots.root()?;
+    if root == header.state_root {
+        return Ok(());
+    }
+    Err(BlockError::Mismatch {
+        field: Field::StateRoot,
+        expected: root.to_string(),
+        got: header.state_root.to_string(),
+    })
 }
 
 /// The ledger as the checks of ommers see it.

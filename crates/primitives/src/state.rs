@@ -192,6 +192,28 @@ pub trait StateReader: Send + Sync {
     }
 }
 
+impl<S: StateReader + ?Sized> StateReader for Box<S> {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        (**self).account(address)
+    }
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        (**self).storage(address, slot)
+    }
+
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        (**self).code(hash)
+    }
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        (**self).storage_of(address)
+    }
+
+    fn for_execution(&self) -> Option<Box<dyn StateReader + '_>> {
+        (**self).for_execution()
+    }
+}
+
 /// Hashes of ancestors, for `BLOCKHASH`.
 pub trait BlockHashes: Send + Sync {
     /// Hash of the ancestor with this number; zero where it is not known.

@@ -105,10 +105,10 @@ impl Branch {
 pub type FindExecuted<'a> = &'a dyn Fn(&B256) -> Option<Arc<ExecutedBlock>>;
 
 /// Hashes of ancestors as a block of a branch sees them (`BLOCKHASH`).
-struct BranchHashes<'a> {
-    chain: &'a dyn BlockHashes,
-    fork_height: Height,
-    branch: BTreeMap<Height, B256>,
+pub(crate) struct BranchHashes<'a> {
+    pub(crate) chain: &'a dyn BlockHashes,
+    pub(crate) fork_height: Height,
+    pub(crate) branch: BTreeMap<Height, B256>,
 }
 
 impl BlockHashes for BranchHashes<'_> {

@@ -1,9 +1,11 @@
 //! Imports block files: sequences of RLP blocks as `geth export` writes them, plain or gzipped.
 //!
-//! Three stages run concurrently: one thread reads files and finds the blocks in them, workers
-//! decode blocks and recover senders ahead, and the calling thread executes and commits in order.
-//! Blocks in flight are bounded by count and by bytes.
+//! Four stages run concurrently: one thread reads files and finds the blocks in them, workers
+//! decode blocks and recover senders ahead, the calling thread executes in order, and one thread
+//! computes the state root of the block before and commits it. Blocks in flight are bounded by
+//! count and by bytes.
 
+mod ahead;
 mod blame;
 mod case;
 mod case_text;
@@ -14,8 +16,9 @@ pub use case::{CaseReport, recorded_pre_state};
 pub use case_text::case_text;
 pub use reader::MAX_BLOCK_BYTES;
 
-use crate::insert::Inserted;
+use crate::insert::{Inserted, Working};
 use crate::{Chain, ChainError};
+use ahead::Ahead;
 use alloy_primitives::B256;
 use alloy_primitives::keccak256;
 use alloy_rlp::Header as RlpHeader;
@@ -33,13 +36,13 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// How far an import has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Blocks executed.
+    /// Blocks executed and committed.
     pub blocks: u64,
     /// Blocks that were known before and skipped.
     pub known: u64,
     /// Those of them whose record was damaged and was written again.
     pub restored: u64,
-    /// Transactions executed.
+    /// Transactions of them.
     pub transactions: u64,
     /// Gas used by them.
     pub gas: u64,
@@ -100,25 +103,21 @@ impl Chain {
             let mut guard = self.working.lock();
             self.note_head(&mut guard);
             let imported = std::thread::scope(|scope| {
-                let steps = Pipeline::start(scope, self, &job.files, cancel);
+                let mut steps = Pipeline::start(scope, self, &job.files, cancel);
+                let mut ahead = Ahead::start(scope, self);
                 let mut reported = Instant::now();
-                for step in steps {
-                    if cancel.load(Ordering::Relaxed) {
-                        return Err(ChainError::Cancelled);
-                    }
-                    self.take(&mut guard, step?, &mut progress)?;
-                    if guard.is_settled() {
-                        // Readers follow the import, and other changes of the chain come between
-                        // two blocks.
-                        self.announce(&mut guard);
-                        MutexGuard::bump(&mut guard);
-                    }
+                let mut each = |progress: &mut Progress| {
                     progress.elapsed = started.elapsed();
                     if reported.elapsed() >= REPORT_EVERY {
-                        report(&progress);
+                        report(progress);
                         reported = Instant::now();
                     }
-                }
+                    cancel.load(Ordering::Relaxed)
+                };
+                let taken = self.take_all(&mut guard, &mut ahead, &mut steps, &mut progress, &mut each);
+                // The block before the one that failed comes first.
+                self.settle(&mut guard, &mut ahead, &mut progress)?;
+                taken?;
                 // The pipeline ends early when it sees the flag first.
                 if cancel.load(Ordering::Relaxed) { Err(ChainError::Cancelled) } else { Ok(()) }
             });
@@ -135,9 +134,92 @@ impl Chain {
         Ok(ImportReport { progress, head: self.head() })
     }
 
+    /// Takes blocks until there are no more; `each` is called after each one, and ends it.
+    fn take_all(
+        &self,
+        guard: &mut MutexGuard<'_, Working>,
+        ahead: &mut Ahead<'_>,
+        steps: &mut Pipeline,
+        progress: &mut Progress,
+        each: &mut dyn FnMut(&mut Progress) -> bool,
+    ) -> Result<(), ChainError> {
+        loop {
+            // The next block may be long in coming: readers have the one before meanwhile.
+            if !steps.is_ready() {
+                self.settle(guard, ahead, progress)?;
+            }
+            let Some(step) = steps.next() else { return Ok(()) };
+            if each(progress) {
+                return Err(ChainError::Cancelled);
+            }
+            self.take(guard, ahead, step?, progress)?;
+        }
+    }
+
+    /// Takes the next block: executes it while the one before is committed, and begins its commit.
     fn take(
         &self,
-        working: &mut crate::insert::Working,
+        guard: &mut MutexGuard<'_, Working>,
+        ahead: &mut Ahead<'_>,
+        step: Step,
+        progress: &mut Progress,
+    ) -> Result<(), ChainError> {
+        let executed = guard.is_settled().then(|| self.execute_ahead(ahead, &step)).flatten();
+        self.settle(guard, ahead, progress)?;
+        match executed {
+            // Another change of the chain may have come in between.
+            Some(executed)
+                if guard.is_settled()
+                    && self.head().hash == step.prepared.block.header.parent_hash
+                    && !self.ledger.has_block(&step.prepared.hash) =>
+            {
+                self.begin_commit(ahead, step, executed)
+            }
+            _ => {
+                self.take_alone(guard, step, progress)?;
+                self.between_blocks(guard);
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the commit that is under way.
+    fn settle(
+        &self,
+        guard: &mut MutexGuard<'_, Working>,
+        ahead: &mut Ahead<'_>,
+        progress: &mut Progress,
+    ) -> Result<(), ChainError> {
+        let Some((block, committed)) = ahead.wait() else { return Ok(()) };
+        let Step { prepared, file, index, offset, bytes_done } = &block.step;
+        committed.map_err(|source| ChainError::AtBlock {
+            file: file.to_path_buf(),
+            index: *index,
+            offset: *offset,
+            source: Box::new(source),
+        })?;
+        self.choose(guard, prepared.hash)?;
+        progress.number = prepared.block.header.number;
+        progress.bytes_done = *bytes_done;
+        progress.blocks += 1;
+        progress.transactions += prepared.block.body.transactions.len() as u64;
+        progress.gas += block.output.gas_used;
+        self.between_blocks(guard);
+        Ok(())
+    }
+
+    /// Readers follow the import, and other changes of the chain come between two blocks.
+    fn between_blocks(&self, guard: &mut MutexGuard<'_, Working>) {
+        if guard.is_settled() {
+            self.announce(guard);
+            MutexGuard::bump(guard);
+        }
+    }
+
+    /// Inserts a block.
+    fn take_alone(
+        &self,
+        working: &mut Working,
         step: Step,
         progress: &mut Progress,
     ) -> Result<(), ChainError> {

@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::Scope;
 
 /// Most blocks between reading and execution.
@@ -41,6 +41,9 @@ type Job = (RawBlock, SyncSender<Result<Step, ChainError>>);
 pub(super) struct Pipeline {
     slots: Option<Receiver<(Slot, usize)>>,
     budget: Arc<Budget>,
+    /// The next place, and what came through it, where [`Self::is_ready`] took them.
+    next: Option<(Slot, usize)>,
+    step: Option<Result<Step, ChainError>>,
 }
 
 impl Pipeline {
@@ -89,7 +92,27 @@ impl Pipeline {
                 }
             }
         });
-        Self { slots: Some(slots_out), budget }
+        Self { slots: Some(slots_out), budget, next: None, step: None }
+    }
+
+    /// Whether the next block can be had without waiting, or there is none.
+    pub fn is_ready(&mut self) -> bool {
+        let Some(slots) = &self.slots else { return true };
+        if self.next.is_none() {
+            match slots.try_recv() {
+                Ok(next) => self.next = Some(next),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => return true,
+            }
+        }
+        if self.step.is_none() {
+            match self.next.as_ref().map(|(slot, _)| slot.try_recv()) {
+                Some(Ok(step)) => self.step = Some(step),
+                Some(Err(TryRecvError::Empty)) => return false,
+                Some(Err(TryRecvError::Disconnected)) | None => {}
+            }
+        }
+        true
     }
 }
 
@@ -97,8 +120,14 @@ impl Iterator for Pipeline {
     type Item = Result<Step, ChainError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (slot, size) = self.slots.as_ref()?.recv().ok()?;
-        let step = slot.recv().ok()?;
+        let (slot, size) = match self.next.take() {
+            Some(next) => next,
+            None => self.slots.as_ref()?.recv().ok()?,
+        };
+        let step = match self.step.take() {
+            Some(step) => step,
+            None => slot.recv().ok()?,
+        };
         self.budget.give(size);
         Some(step)
     }

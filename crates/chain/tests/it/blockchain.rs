@@ -1,6 +1,6 @@
 //! Blockchain tests: every block of every case through a chain on a home of its own.
 
-use crate::support::{Table, files, fixtures, in_parallel, is_full, light_home, options, text};
+use crate::support::{Table, files, fixtures, import, in_parallel, is_full, light_home, options, text};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
 use hearth_chain::{Chain, ChainOptions, ExecutedBlock};
@@ -218,9 +218,26 @@ fn run_beside(case: &Case, fsync: Fsync) -> Result<(), String> {
     check_end(case, &chain)
 }
 
+/// Imports the valid blocks of a case from one file, each executed before the one below it is
+/// committed.
+fn run_imported(case: &Case, fsync: Fsync) -> Result<(), String> {
+    let home = light_home();
+    let chain = create(home.path(), case, fsync)?;
+    let valid = case.blocks.iter().filter(|block| block.exception().is_none());
+    let file = home.path().join("blocks");
+    std::fs::write(&file, valid.flat_map(|block| &block.rlp[..]).copied().collect::<Vec<u8>>())
+        .map_err(|error| error.to_string())?;
+    import(&chain, &[&file]).map_err(|error| format!("import: {error}"))?;
+    check_end(case, &chain)
+}
+
 fn run(case: &Case, fsync: Fsync, is_beside: bool) -> Result<(), String> {
     run_inserted(case, fsync)?;
-    if is_beside { run_beside(case, fsync) } else { Ok(()) }
+    if !is_beside {
+        return Ok(());
+    }
+    run_beside(case, fsync)?;
+    if case.blocks.len() > 1 { run_imported(case, fsync) } else { Ok(()) }
 }
 
 /// A chain at the genesis of a case. A home that is never synced, as that of a development chain,

@@ -180,3 +180,35 @@ fn cancelled_imports_go_on() {
     }
     assert_eq!(import(&chain, &[&file]).unwrap().head.height, 54);
 }
+
+/// The block behind one with a wrong state root is executed before that is known.
+#[test]
+fn a_wrong_state_root_ends_an_import_before_its_block() {
+    let Some((genesis, file)) = rpc_chain() else { return };
+    let bytes = fs::read(&file).unwrap();
+    let blocks = split(&bytes);
+    let decoded = |index: usize| Block::decode(&mut &blocks[index][..]).unwrap();
+    let (mut wrong, mut behind) = (decoded(49), decoded(50));
+    wrong.header.state_root = B256::repeat_byte(7);
+    behind.header.parent_hash = wrong.header.hash_slow();
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), &genesis, &options()).unwrap();
+    let start: Vec<u8> = blocks[..49].concat();
+    let spoilt = [start.clone(), alloy_rlp::encode(&wrong), alloy_rlp::encode(&behind)].concat();
+    let spoilt = write(&home, "spoilt", &spoilt);
+    let mut last = Progress::default();
+    let job = ImportJob { files: vec![spoilt], head: None };
+    let refused = chain.import(&job, &mut |p| last = *p, &AtomicBool::new(false)).unwrap_err();
+    let ChainError::AtBlock { index: 49, offset, source, .. } = &refused else { panic!("{refused}") };
+    assert_eq!(*offset, start.len() as u64);
+    assert!(matches!(&**source, ChainError::Refused { number: 50, .. }), "{refused}");
+    assert!(source.to_string().contains(&wrong.header.state_root.to_string()), "{refused}");
+    assert_eq!((last.blocks, last.number, chain.head().height), (49, 49, 49));
+    for block in [&wrong, &behind] {
+        assert!(!chain.ledger().has_block(&block.header.hash_slow()));
+    }
+    assert_eq!(export(&chain, &ExportRange::default()).unwrap(), start);
+    // An import of the whole chain continues from there.
+    let report = import(&chain, &[&file]).unwrap();
+    assert_eq!((report.progress.known, report.progress.blocks, report.head.height), (49, 5, 54));
+}
