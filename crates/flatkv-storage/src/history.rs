@@ -44,10 +44,10 @@ struct Cursors<'a> {
 /// An iterator over the files that have the rows of a height since the flush before it: a row that
 /// is found there is the newest one, whatever older files have.
 struct Near<'a> {
-    /// `None` where no flush before the height is known.
-    rows: Option<OldRows<'a>>,
-    /// The highest height of the flush before; rows up to it may be missing.
-    above: Height,
+    rows: OldRows<'a>,
+    /// The highest height of the flush before; rows up to it may be missing. `None` where no such
+    /// flush is known: all files but those that were flushed behind the height are read then.
+    above: Option<Height>,
     height: Height,
     since: Instant,
 }
@@ -91,16 +91,17 @@ impl<'a> HistoryCursor<'a> {
         key: &[u8],
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
-        self.near(&mut self.open.lock(), history_height(key)?, key, read)
+        Ok(self.near(&mut self.open.lock(), history_height(key)?, key, read)?.flatten())
     }
 
+    /// The value, `None` inside where no file has one; `None` leaves the answer open.
     fn near<T>(
         &self,
         cursors: &mut Cursors<'a>,
         height: Height,
         key: &[u8],
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
-    ) -> Result<Option<T>, StateError> {
+    ) -> Result<Option<Option<T>>, StateError> {
         let near = &mut cursors.near;
         if near.as_ref().is_some_and(|near| !near.is_of(height)) {
             *near = None;
@@ -109,9 +110,10 @@ impl<'a> HistoryCursor<'a> {
             Some(near) => near,
             None => near.insert(Near::new(self.db, height)?),
         };
-        let Some(value) = near.find(key)? else { return Ok(None) };
+        let reads_all = near.above.is_none();
+        let Some(value) = near.find(key)? else { return Ok(reads_all.then_some(None)) };
         self.note_near();
-        read(value).map(Some)
+        read(value).map(|value| Some(Some(value)))
     }
 
     /// Gives `read` the value of the first row at or after `key` of the same account or slot;
@@ -126,7 +128,7 @@ impl<'a> HistoryCursor<'a> {
         let height = history_height(key)?;
         let cursors = &mut *self.open.lock();
         if is_written && let Some(found) = self.near(cursors, height, key, &read)? {
-            return Ok(Some(found));
+            return Ok(found);
         }
         let wide = &mut cursors.wide;
         if wide.as_ref().is_some_and(|wide| !wide.is_usable(height, self.db)) {
@@ -147,8 +149,10 @@ impl<'a> Near<'a> {
         // A batch on its way takes marks away: first the gate, then the marks.
         let family = db.readable(Family::History)?;
         let (above, writes) = db.marks.writes_of(height).unzip();
-        let rows = writes.map(|writes| OldRows::new(db.rocks(), &family, writes)).transpose()?;
-        Ok(Self { rows, above: above.unwrap_or(0), height, since: Instant::now() })
+        let all = || Writes { above: 0, last: db.marks.last_write(height) };
+        let writes = writes.unwrap_or_else(all);
+        let rows = OldRows::new(db.rocks(), &family, writes)?;
+        Ok(Self { rows, above, height, since: Instant::now() })
     }
 
     fn is_of(&self, height: Height) -> bool {
@@ -157,10 +161,10 @@ impl<'a> Near<'a> {
 
     /// The value of the first row at or after a key, if no other file can have one that is newer.
     fn find(&mut self, key: &[u8]) -> Result<Option<&[u8]>, StateError> {
-        let Some(rows) = &mut self.rows else { return Ok(None) };
         count_call();
-        let Some((found, value)) = rows.seek(key)? else { return Ok(None) };
-        Ok((history_height(found)? > self.above).then_some(value))
+        let Some((found, value)) = self.rows.seek(key)? else { return Ok(None) };
+        let height = history_height(found)?;
+        Ok(self.above.is_none_or(|above| height > above).then_some(value))
     }
 }
 
