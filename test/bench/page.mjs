@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { ROOT } from '../../native/setup/env.mjs'
+import { CAUSES } from './causes.mjs'
 import { printed } from './stats.mjs'
 import { summary } from './summary.mjs'
 
@@ -48,15 +49,16 @@ const WHAT = {
 const PAGE = path.join(ROOT, 'docs/benchmarks.md')
 const README = path.join(ROOT, 'README.md')
 
-/** Columns of a line of prose; test/prose checks it. */
+/** Columns of a line of prose; test/prose checks it. Items of a list have two before them. */
 const COLUMNS_MAX = 100
+const ITEM_COLUMNS_MAX = COLUMNS_MAX - 2
 
 /** A text broken between words; code spans stay whole. */
-function wrapped(text) {
+function wrapped(text, columns = COLUMNS_MAX) {
   const lines = []
   for (const piece of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
     const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + piece.length <= COLUMNS_MAX) lines[lines.length - 1] = `${last} ${piece}`
+    if (last !== undefined && last.length + 1 + piece.length <= columns) lines[lines.length - 1] = `${last} ${piece}`
     else lines.push(piece)
   }
   return lines.join('\n')
@@ -74,6 +76,8 @@ const README_HEAD =
   'Medians of runs in which both sides took turns; the ratio is above 1 where Hearth is faster. [The page of benchmarks](docs/benchmarks.md) has all rows, their ranges, and for each section the machine, which is not the same one for all.'
 
 const FOOT = '`npm run bench -- NAME… --write` measures, replaces the sections of the benches that ran, and writes this table from them.'
+
+const CAUSES_TITLE = 'Rows that lose, and why'
 
 /** Sections of the text of a page, by name. */
 export function sections(text) {
@@ -104,7 +108,7 @@ function section(name, old = '') {
     ?.match(/^\|[\s\S]*/m)?.[0]
     .trimEnd()
   if (untitled) texts.set('', untitled)
-  for (const [title, text] of before) if (title) texts.set(title, `### ${text.trimEnd()}`)
+  for (const [title, text] of before) if (title && title !== CAUSES_TITLE) texts.set(title, `### ${text.trimEnd()}`)
   for (const table of printed.filter((t) => t.name === name)) texts.set(table.title ?? '', tableText(table))
   return [`## ${name}`, wrapped(`${WHAT[name]} ${machine}`), ...texts.values()].join('\n\n')
 }
@@ -135,5 +139,40 @@ export function readmeOf(text, all) {
 export function pageOf(all) {
   const known = Object.keys(WHAT).filter((name) => all.has(name))
   const head = [...HEAD, summary(all).join('\n'), wrapped(FOOT)]
-  return `${[...head, ...known.map((name) => all.get(name))].join('\n\n')}\n`
+  return `${[...head, ...known.map((name) => withCauses(name, all.get(name)))].join('\n\n')}\n`
+}
+
+/** What marks a row that loses. */
+const LOSES = /LOSING|LOST|below the target/
+
+/**
+ * Rows of a section that lose: the title of the table and the first two cells, between bars.
+ *
+ * @param {string} text the section
+ * @returns {string[]}
+ */
+export function losingRows(text) {
+  const rows = []
+  for (const [title, table] of tables(text)) {
+    for (const line of table.split('\n')) {
+      const [first, second] = line.slice(2).split(' | ')
+      if (line.startsWith('| ') && LOSES.test(line)) rows.push([title, first, second].join(' | '))
+    }
+  }
+  return rows
+}
+
+/**
+ * A section that ends with the causes of the rows that lose.
+ *
+ * @param {string} name the section's name
+ * @param {string} text the section, with causes from before or without
+ */
+function withCauses(name, text) {
+  const [measured] = text.split(`\n\n### ${CAUSES_TITLE}`)
+  const rows = losingRows(measured)
+  const causes = CAUSES.filter((cause) => cause.in === name && rows.some((row) => cause.rows.test(row)))
+  if (causes.length === 0) return measured
+  const item = ({ name, why }) => wrapped(`- ${name}: ${why}`, ITEM_COLUMNS_MAX).replaceAll('\n', '\n  ')
+  return [measured, `### ${CAUSES_TITLE}`, causes.map(item).join('\n')].join('\n\n')
 }

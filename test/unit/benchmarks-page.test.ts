@@ -1,9 +1,10 @@
-// docs/benchmarks.md starts with the table that its sections give, which README.md has too, and
-// every losing record says why.
+// docs/benchmarks.md starts with the table that its sections give, which README.md has too; every
+// losing record says why, and so do the losing rows of sections whose causes are known.
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { pageOf, readmeOf, sections } from '../bench/page.mjs'
+import { CAUSES } from '../bench/causes.mjs'
+import { losingRows, pageOf, readmeOf, sections } from '../bench/page.mjs'
 import { RECORDS } from '../bench/summary.mjs'
 
 const textOf = (name: string): string => fs.readFileSync(path.resolve(import.meta.dirname, '../..', name), 'utf8')
@@ -31,5 +32,29 @@ it('every record in which Hearth is slower says why', () => {
     const [, , , , ratio, why] = record.split('|').map((cell) => cell.trim())
     expect(Number(ratio), record).toBeGreaterThan(0)
     expect(why !== '', record).toBe(Number(ratio) < 1)
+  }
+})
+
+/** Sections all of whose losing rows have a cause. */
+const EXPLAINED = ['bake', 'cosmos', 'dev', 'flatkv', 'import', 'trace']
+
+it.each(EXPLAINED)('every losing row of %s has its cause on the page', (name) => {
+  const text = sections(page).get(name) ?? ''
+  for (const row of losingRows(text)) {
+    const cause = CAUSES.find((cause) => cause.in === name && cause.rows.test(row))
+    expect(cause, row).toBeDefined()
+    expect(text.replace(/\n {2}/g, ' ')).toContain(`- ${cause?.name}: ${cause?.why}`)
+  }
+})
+
+it('every cause is of rows that the page has', () => {
+  const key = (title: string, line: string): string => [title, ...line.slice(2).split(' | ').slice(0, 2)].join(' | ')
+  for (const { in: name, rows } of CAUSES) {
+    const parts = (sections(page).get(name) ?? '').split(/^### /m)
+    const keys = parts.flatMap((part, i) => part.split('\n').map((line) => key(i === 0 ? '' : (part.split('\n', 1)[0] ?? ''), line)))
+    expect(
+      keys.some((row) => rows.test(row)),
+      String(rows),
+    ).toBe(true)
   }
 })

@@ -1,0 +1,107 @@
+// Why rows of docs/benchmarks.md lose: one sentence a cause, found by a profile or by counting. The
+// page has the causes of rows that lose at present.
+
+/**
+ * `in`: the section; `rows`: which rows, by the title of their table and their first two cells with
+ * bars between; `name`: these rows for readers; `why`: the cause.
+ *
+ * @type {readonly { in: string, rows: RegExp, name: string, why: string }[]}
+ */
+export const CAUSES = [
+  {
+    in: 'bake',
+    rows: /^capsules: \w+ \| the same, 2 processors, in process/,
+    name: 'A block on two processors',
+    why: 'two traces at once, each on one processor, take twice as long as one alone (the row below): this machine gives the work no second processor.',
+  },
+  {
+    in: 'bake',
+    rows: /^capsules: equal \| the same \(ms\)/,
+    name: 'A block of equal calls beside go-ethereum',
+    why: 'of its time over HTTP half is the trace; the other half is the way of a large answer to a client on the same two processors.',
+  },
+  {
+    in: 'bake',
+    rows: /^Hits of the trace cache \| 10? KB \| gzip over/,
+    name: 'gzip answers of 1 and 10 KB beyond the hot cache',
+    why: 'answers this small are sent plain, so that each is read, checked and inflated (14 % of the processor time), which the hot cache has behind it.',
+  },
+  {
+    in: 'bake',
+    rows: /^Bytes of the trace cache.* \| 10? KB/,
+    name: 'Stored bytes of a block with one transaction',
+    why: 'the header, the directory, and the key and checksum of the row are a quarter of them.',
+  },
+  {
+    in: 'cosmos',
+    rows: /through a follower/,
+    name: 'A transaction through a follower',
+    why: 'it is two requests over loopback, one after the other, of three processes that share two processors.',
+  },
+  {
+    in: 'dev',
+    rows: /start to first answer/,
+    name: 'Start to first answer',
+    why: 'Node.js starts (28 to 37 ms) and reads the program and its code cache (12 ms) first; anvil is a native binary.',
+  },
+  {
+    in: 'dev',
+    rows: /transfers on 4 nodes|send and receipt/,
+    name: 'Transfers in batches; send and receipt',
+    why: 'each block goes with its state root to the WAL, to RocksDB and to littable; anvil keeps its blocks in memory.',
+  },
+  {
+    in: 'dev',
+    rows: /revert of 700 changed slots/,
+    name: 'Revert of 700 changed slots',
+    why: 'nearly all of it is the unwind of rows and trie in the state store; anvil drops a copy in memory.',
+  },
+  {
+    in: 'dev',
+    rows: /memory of an empty block/,
+    name: 'Memory of an empty block',
+    why: 'the ledger has block, receipts and indexes of each, and what the allocator has not returned yet counts.',
+  },
+  {
+    in: 'flatkv',
+    rows: /\| commit: (without history|without lthash|latest rows and log only)/,
+    name: 'Commits without history, without lthash, or with latest rows and log only',
+    why: 'the WAL is a second copy of every row, which bare RocksDB with its log off does not write.',
+  },
+  {
+    in: 'flatkv',
+    rows: /\| commit: state roots/,
+    name: 'Commits with state roots',
+    why: 'a pair changes the five to seven nodes from its leaf to the root, which are hashed and written; bare RocksDB writes one row.',
+  },
+  {
+    in: 'flatkv',
+    rows: /\| depth: written every 1,000th, \d+ beside depth 1/,
+    name: 'A slot that is written at every 1,000th height, beside depth 1',
+    why: 'depth 1 reads its latest row, one of 8,000 that stay in the caches of the processor; its row of history is one of eight million, which do not.',
+  },
+  {
+    in: 'flatkv',
+    rows: /\| depth: written every 1,000th, 999999 beside latest/,
+    name: 'Such a slot at height 1',
+    why: 'all but eight of them have no value there, which takes the latest row and a look into all of history.',
+  },
+  {
+    in: 'flatkv',
+    rows: /\| depth: written once, \d+, each read on its own/,
+    name: 'A slot that is written once, each read on its own',
+    why: 'the latest row answers at every depth, so that both sides make the same Get; the ratio is within a hundredth of 1.',
+  },
+  {
+    in: 'import',
+    rows: /execution-apis chain/,
+    name: 'The chain of 54 blocks',
+    why: 'the start of Node.js and the first opening of the stores are most of its time.',
+  },
+  {
+    in: 'trace',
+    rows: /the first of them|, its first/,
+    name: 'The first transaction of a block',
+    why: 'it has no predecessors to skip, so that both nodes execute one transaction.',
+  },
+]
