@@ -36,7 +36,7 @@ impl AheadBlock {
 }
 
 /// A block whose commit is under way, and the state below it.
-struct Pending {
+struct UnderWay {
     block: Arc<AheadBlock>,
     below: StateView,
 }
@@ -45,7 +45,7 @@ struct Pending {
 pub(super) struct Ahead<'scope> {
     blocks: SyncSender<Arc<AheadBlock>>,
     committed: Receiver<Result<(), ChainError>>,
-    pending: Option<Pending>,
+    pending: Option<UnderWay>,
     /// The thread, until it panicked.
     thread: Option<ScopedJoinHandle<'scope, ()>>,
 }
@@ -68,7 +68,7 @@ impl<'scope> Ahead<'scope> {
     /// Waits for the commit that is under way. Gives its block, and how it ended; `None` where
     /// there is none.
     pub fn wait(&mut self) -> Option<(Arc<AheadBlock>, Result<(), ChainError>)> {
-        let Pending { block, .. } = self.pending.take()?;
+        let UnderWay { block, .. } = self.pending.take()?;
         let committed = self.committed.recv().unwrap_or_else(|_| {
             // Without an answer it panicked.
             match self.thread.take().map(ScopedJoinHandle::join) {
@@ -84,7 +84,7 @@ impl<'scope> Ahead<'scope> {
         let block = Arc::new(block);
         // As in `wait`, which follows.
         let _ = self.blocks.send(block.clone());
-        self.pending = Some(Pending { block, below });
+        self.pending = Some(UnderWay { block, below });
     }
 }
 
@@ -98,7 +98,7 @@ impl Chain {
             return None;
         }
         match &ahead.pending {
-            Some(Pending { block, below }) if block.hash() == header.parent_hash => {
+            Some(UnderWay { block, below }) if block.hash() == header.parent_hash => {
                 // The block below is being committed, so that the view looks into history for rows
                 // that are missing: one look after the other through one cursor.
                 let reads = below.for_execution().unwrap_or_else(|| Box::new(below.clone()));
