@@ -79,7 +79,12 @@ const FOOT = '`npm run bench -- NAME… --write` measures, replaces the sections
 
 const CAUSES_TITLE = 'Rows that lose, and why'
 
-/** Sections of the text of a page, by name. */
+/**
+ * Sections of the text of a page, by name.
+ *
+ * @param {string} text the page
+ * @returns {Map<string, string>}
+ */
 export function sections(text) {
   return new Map([...text.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([all, name]) => [name, all.trimEnd()]))
 }
