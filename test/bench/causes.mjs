@@ -12,19 +12,19 @@ export const CAUSES = [
     in: 'bake',
     rows: /^capsules: \w+ \| the same, 2 processors, in process/,
     name: 'A block on two processors',
-    why: 'two traces at once, each on one processor, take twice as long as one alone (the row below): this machine gives the work no second processor.',
+    why: 'two traces at once, each on one processor, take twice as long as one alone (the row below), so that on this machine a second thread adds no throughput.',
   },
   {
     in: 'bake',
     rows: /^capsules: equal \| the same \(ms\)/,
     name: 'A block of equal calls beside go-ethereum',
-    why: 'of its time over HTTP half is the trace; the other half is the way of a large answer to a client on the same two processors.',
+    why: 'half of the time over HTTP is the trace; the other half is sending a large answer to a client on the same two processors.',
   },
   {
     in: 'bake',
     rows: /^Hits of the trace cache \| 10? KB \| gzip over/,
     name: 'gzip answers of 1 and 10 KB beyond the hot cache',
-    why: 'answers this small are sent plain, so that each is read, checked and inflated (14 % of the processor time), which the hot cache has behind it.',
+    why: 'answers this small are sent plain, so that each is read, checked and inflated (14 % of the processor time); the hot cache has them inflated.',
   },
   {
     in: 'bake',

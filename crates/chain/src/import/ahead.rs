@@ -1,8 +1,8 @@
 //! Two blocks at once: while the state root of a block is computed and the block is committed, the
 //! next one is executed on its changes.
 //!
-//! Nothing of that execution is stored before the block below is committed. Where it cannot be, or
-//! the execution fails, the block is taken alone afterwards, which gives the error.
+//! Nothing of that execution is stored before the block below is committed. A block that cannot be
+//! executed ahead, or whose execution fails, is inserted alone afterwards, which gives the error.
 
 use super::pipeline::Step;
 use crate::branch::{BranchHashes, OverlaidState};
@@ -82,7 +82,7 @@ impl<'scope> Ahead<'scope> {
     /// Begins the commit of a block on the head, of which `below` is the state.
     pub fn begin(&mut self, block: AheadBlock, below: StateView) {
         let block = Arc::new(block);
-        // As in `wait`, which follows.
+        // Where the thread panicked, `wait` resumes the panic.
         let _ = self.blocks.send(block.clone());
         self.pending = Some(UnderWay { block, below });
     }
@@ -90,8 +90,8 @@ impl<'scope> Ahead<'scope> {
 
 impl Chain {
     /// Executes a block on the one whose commit is under way, or on the head where there is none.
-    /// Gives the total difficulty and the output; `None` where the block is to be taken alone: it
-    /// is known, follows another block or is of proof of work, or it fails.
+    /// Gives the total difficulty and the output; `None` where the block is to be inserted alone:
+    /// it is known, follows another block or is of proof of work, or it fails.
     pub(super) fn execute_ahead(&self, ahead: &Ahead<'_>, step: &Step) -> Option<(U256, BlockOutput)> {
         let (header, hash) = (&step.prepared.block.header, &step.prepared.hash);
         if self.is_follower() || !self.kv.has_roots() || self.ledger.has_block(hash) {
