@@ -13,7 +13,7 @@ import { until } from './waiting.ts'
 /** Blocks of the recorded chain, and of its part that the node has at first. */
 const [ALL, FIRST] = [54, 20]
 /** Blocks of the long chain: enough to interrupt its import. */
-const LONG = 1500
+const LONG = 30_000
 
 const recorded = fixtures('rpc-compat')
 const dir = tempHome()
@@ -82,7 +82,10 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     )
     expect(origins).toEqual(notified.map(() => 'baked'))
     const samples = await metricsOf(node)
-    expect((samples.get(commits) ?? 0) - (before.get(commits) ?? 0)).toBe(ALL - FIRST)
+    // Several blocks may be committed in one step.
+    const made = (samples.get(commits) ?? 0) - (before.get(commits) ?? 0)
+    expect(made).toBeGreaterThan(0)
+    expect(made).toBeLessThanOrEqual(ALL - FIRST)
     expect([samples.get('flatkv_current_version'), samples.get('flatkv_current_snapshot_height')]).toEqual([ALL, ALL])
     expect(fs.readdirSync(path.join(at('home'), 'data', 'requests'))).toEqual(['node'])
     const again = hearth(['import', '--home', at('home'), chain])

@@ -4,14 +4,19 @@
 //! for each, both sides, and the last state root.
 //!
 //! Both recover the senders, execute, check everything that needs no root, append to the ledger and
-//! commit. With roots the trie is updated, its root compared with the header's, and its nodes
+//! commit, runs of blocks in one step as an import does. With roots the trie is updated and its
+//! root compared with the header's for each block, and the nodes behind the last block of a run are
 //! stored; without, nothing commits to the state. Making the genesis is not measured.
 
 use alloy_primitives::B256;
 use alloy_rlp::Decodable as _;
+use hearth_chain::{
+    Overlay,
+    import::{MAX_RUN_BLOCKS, MAX_RUN_CHANGES},
+};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, Genesis, check_output, recover_senders};
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
-use hearth_ledger::{Ledger, LedgerOptions};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options, TrieSession};
+use hearth_ledger::{Ledger, LedgerOptions, RunBlock};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, RootTracker as _};
 use std::{
@@ -68,43 +73,64 @@ impl Side {
 
     fn import(&mut self, spec: &ChainSpec, blocks: &[Block], roots: bool) -> Fallible<()> {
         let (cpu, began) = (cpu_seconds()?, Instant::now());
-        for block in blocks {
-            self.block(spec, block, roots)?;
+        let mut left = blocks;
+        while !left.is_empty() {
+            left = &left[self.run(spec, left, roots)?..];
         }
         self.seconds.push(began.elapsed().as_secs_f64());
         self.cpu.push(cpu_seconds()? - cpu);
         Ok(())
     }
 
-    fn block(&self, spec: &ChainSpec, block: &Block, roots: bool) -> Fallible<()> {
-        let (header, hash) = (&block.header, block.header.hash_slow());
-        let state = self.kv.latest().ok_or("no head")?;
-        let env = BlockEnvironment::from_header(spec, header);
-        let senders = recover_senders(spec, &env, &block.body.transactions)?;
-        let executor = BlockExecutor::new(spec, env, &state, &self.ledger);
-        let (output, trie) = if roots {
-            let mut trie = self.kv.trie()?;
-            let output = executor.run(block, &senders, Some(&mut trie))?;
-            if trie.root()? != header.state_root {
-                return Err(format!("another state root at height {}", header.number).into());
+    /// Imports the first blocks, as many as an import commits in one step; how many these are.
+    fn run(&self, spec: &ChainSpec, blocks: &[Block], roots: bool) -> Fallible<usize> {
+        let below = self.kv.latest().ok_or("no head")?;
+        let mut trie = if roots { Some(self.kv.trie()?) } else { None };
+        let (mut done, mut overlay, mut changed) = (Vec::new(), Overlay::default(), 0);
+        for block in blocks.iter().take(MAX_RUN_BLOCKS) {
+            if changed >= MAX_RUN_CHANGES {
+                break;
             }
-            (output, Some(trie.into_update()?))
-        } else {
-            (executor.run(block, &senders, None)?, None)
-        };
-        check_output(spec, header, &output)?;
-        self.ledger.append(block, hash, header.difficulty, &output.receipts, &output.senders)?;
-        self.kv.commit(Commit {
-            height: header.number,
-            hash,
-            parent: header.parent_hash,
+            let header = &block.header;
+            let env = BlockEnvironment::from_header(spec, header);
+            let senders = recover_senders(spec, &env, &block.body.transactions)?;
+            let state = overlay.over(below.clone());
+            let output = BlockExecutor::new(spec, env, &state, &self.ledger).run(block, &senders, None)?;
+            drop(state);
+            check_output(spec, header, &output)?;
+            if let Some(trie) = &mut trie {
+                trie.apply(&output.changes)?;
+                if trie.root()? != header.state_root {
+                    return Err(format!("another state root at height {}", header.number).into());
+                }
+            }
+            overlay.add(&output.changes);
+            changed += output.changes.accounts.iter().map(|account| 1 + account.storage.len()).sum::<usize>();
+            done.push((block, header.hash_slow(), output));
+        }
+        let run = done.iter().map(|(block, hash, output)| RunBlock {
+            block,
+            hash: *hash,
+            total_difficulty: block.header.difficulty,
+            output: Some(output),
+            capsule: None,
+        });
+        let run: Vec<_> = run.collect();
+        let positions = self.ledger.append_run(&run)?;
+        let indexes = self.ledger.index_rows_of_run(&run);
+        let commits = done.iter().zip(positions.into_iter().zip(indexes));
+        let commits = commits.map(|((block, hash, output), (positions, index))| Commit {
+            height: block.header.number,
+            hash: *hash,
+            parent: block.header.parent_hash,
             changes: &output.changes,
-            trie,
-            state_root: None,
-            index: self.ledger.index_rows(block, hash, &output.receipts, None),
-            positions: self.ledger.positions(),
-        })?;
-        Ok(())
+            trie: None,
+            state_root: roots.then_some(block.header.state_root),
+            index,
+            positions,
+        });
+        self.kv.commit_run(commits.collect(), trie.map(TrieSession::into_update).transpose()?)?;
+        Ok(done.len())
     }
 
     fn report(&self) -> String {

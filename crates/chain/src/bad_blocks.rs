@@ -4,6 +4,7 @@ use crate::home::write_whole;
 use crate::{Chain, ChainError};
 use alloy_primitives::B256;
 use alloy_rlp::{Decodable as _, Encodable as _};
+use hearth_evm::BlockError;
 use hearth_primitives::Block;
 
 /// Refused blocks that are kept, as many as by go-ethereum (core/rawdb/accessors_chain.go:
@@ -34,8 +35,18 @@ impl Chain {
         Ok(blocks)
     }
 
+    /// Keeps a block that was refused, unless its state could not be read.
+    pub(crate) fn keep_if_refused<T>(&self, block: &Block, hash: B256, result: &Result<T, ChainError>) {
+        if let Err(ChainError::Refused { source, .. }) = result
+            && !matches!(source, BlockError::State(_))
+        {
+            // Why it was refused counts more than that it could not be kept.
+            let _ = self.keep_bad_block(block, hash);
+        }
+    }
+
     /// Keeps a refused block in place of the oldest one.
-    pub(crate) fn keep_bad_block(&self, block: &Block, hash: B256) -> Result<(), ChainError> {
+    fn keep_bad_block(&self, block: &Block, hash: B256) -> Result<(), ChainError> {
         if block.length() > MAX_BAD_BLOCK_BYTES {
             return Ok(());
         }

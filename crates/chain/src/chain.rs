@@ -8,17 +8,17 @@ use crate::format;
 use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
 };
-use crate::insert::Working;
 use crate::next_chain_id::NextChainId;
 use crate::operate::{described, state_options};
 use crate::watch::Watchers;
+use crate::working::WorkingLock;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Head, LatticeRoots, StateSettings, WitnessTrie};
 use hearth_ledger::{Ledger, LedgerOptions, StoredBlock};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, Header, Height, RemoteState, RootTracker};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub struct Chain {
     pub(crate) kv: Arc<FlatKv>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) file: ChainFile,
-    pub(crate) working: Mutex<Working>,
+    pub(crate) working: WorkingLock,
     pub(crate) watchers: Watchers,
     pub(crate) edited: EditedState,
     pub(crate) finality: RwLock<Finality>,
@@ -371,6 +371,8 @@ impl Chain {
     /// # Errors
     /// The stores'.
     pub fn flush(&self) -> Result<(), ChainError> {
+        // A flush records the ends of the tables, in which no block may be half-appended.
+        let _no_change_meanwhile = self.working.lock();
         Ok(self.kv.flush()?)
     }
 

@@ -1,12 +1,12 @@
 //! Commits blocks that follow each other in one step, as a development chain makes empty ones.
 
 use crate::{Chain, ChainError, capsules::capsule_of, commit::AppendedRows};
-use alloy_primitives::B256;
+use alloy_primitives::{B256, U256};
 use hearth_evm::EmptyBlock;
 use hearth_flatkv::{Commit, TrieUpdate};
 use hearth_ledger::{RunBlock, StoredReceipts, posting_index::PAGE_HEIGHTS};
-use hearth_primitives::{Block, BlockOutput, Changeset, Height};
-use std::borrow::Cow;
+use hearth_primitives::{Block, BlockOutput, Changeset, Height, TraceCapsule};
+use std::{borrow::Cow, sync::Arc};
 
 /// Heights of a page of the log and address indexes. The first one of a page divides by it; a run
 /// that has a page as a whole commits it merged.
@@ -46,6 +46,11 @@ impl BuiltOutput {
         }
     }
 
+    /// Gas that its transactions used.
+    pub fn gas_used(&self) -> u64 {
+        self.executed().map_or(0, |output| output.gas_used)
+    }
+
     fn executed(&self) -> Option<&BlockOutput> {
         match self {
             Self::Empty(_) => None,
@@ -71,12 +76,36 @@ impl Chain {
         let working = &mut *self.working.lock();
         self.note_head(working);
         let parent = self.parent_of(&first.block.header, first.hash)?;
+        let capsules = self.store_run(run, parent.total_difficulty, trie)?;
+        let mut total_difficulty = parent.total_difficulty;
+        for (number, Built { hash, block, output }) in run.iter().enumerate() {
+            total_difficulty += block.header.difficulty;
+            if is_kept(run, number) {
+                let receipts = output.executed().map(|output| StoredReceipts {
+                    receipts: output.receipts.clone(),
+                    senders: output.senders.clone(),
+                });
+                self.ledger.keep_decoded(block, *hash, total_difficulty, receipts.unwrap_or_default());
+            }
+        }
+        self.notify_of_run(run, &capsules);
+        self.announce_run(working, run);
+        Ok(())
+    }
+
+    /// Appends consecutive blocks on the head, whose total difficulty is given, and commits them in
+    /// one step. Gives their capsules.
+    pub(crate) fn store_run(
+        &self,
+        run: &[Built],
+        mut total_difficulty: U256,
+        trie: Option<TrieUpdate>,
+    ) -> Result<Vec<Option<Arc<TraceCapsule>>>, ChainError> {
         let rows = AppendedRows::begin(&self.ledger);
         let capsules = run
             .iter()
             .map(|Built { block, output, .. }| capsule_of(&self.spec, &block.header, output.executed()?));
         let capsules: Vec<_> = capsules.collect();
-        let mut total_difficulty = parent.total_difficulty;
         let of_run = run.iter().zip(&capsules).map(|(Built { hash, block, output }, capsule)| {
             total_difficulty += block.header.difficulty;
             let (output, capsule) = (output.executed(), capsule.as_deref());
@@ -100,23 +129,17 @@ impl Chain {
         );
         self.kv.commit_run(commits.collect(), trie)?;
         rows.keep();
-        for (number, RunBlock { block, hash, total_difficulty, output, .. }) in of_run.iter().enumerate() {
-            if is_kept(run, number) {
-                let receipts = output.map(|output| StoredReceipts {
-                    receipts: output.receipts.clone(),
-                    senders: output.senders.clone(),
-                });
-                self.ledger.keep_decoded(block, *hash, *total_difficulty, receipts.unwrap_or_default());
-            }
-        }
-        let committed = run.iter().zip(&capsules);
+        Ok(capsules)
+    }
+
+    /// Notifies the watchers of blocks that were committed in one step.
+    pub(crate) fn notify_of_run(&self, run: &[Built], capsules: &[Option<Arc<TraceCapsule>>]) {
+        let committed = run.iter().zip(capsules);
         self.watchers.committed_run(
             committed.map(|(built, capsule)| (built.block.header.number, built.hash, capsule.as_ref())),
         );
         if let Some(last) = run.last() {
             let _ = self.ledger.forget_capsules(last.block.header.number);
         }
-        self.announce_run(working, run);
-        Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! Inserting blocks, moving between branches, choosing the head.
 
 use crate::home::{remove, write_whole};
-use crate::{Chain, ChainError};
+use crate::{Chain, ChainError, working::Working};
 use alloy_primitives::{Address, B256, U256};
 use hearth_evm::{
     Ancestors, BlockEnvironment, BlockError, BlockExecutor, Field, check_output, recover_senders,
     validate_body, validate_header, validate_merge,
 };
-use hearth_flatkv::{FlatKvError, Head};
+use hearth_flatkv::FlatKvError;
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{
     Block, BlockHashes, BlockOutput, Elsewhere, Header, Height, NativeSidecar, RootTracker, StateError,
@@ -43,22 +43,6 @@ impl From<Block> for Prepared {
     fn from(block: Block) -> Self {
         let hash = block.header.hash_slow();
         Self { block, hash, senders: None }
-    }
-}
-
-/// What the one that changes the chain keeps.
-#[derive(Debug, Default)]
-pub(crate) struct Working {
-    /// The chosen head where it is not the working head.
-    chosen: Option<B256>,
-    /// The chosen head that watchers were last notified of.
-    pub(crate) announced: Option<Head>,
-}
-
-impl Working {
-    /// Whether the working head is the chosen one.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.chosen.is_none()
     }
 }
 
@@ -149,11 +133,7 @@ impl Chain {
     ) -> Result<Inserted, ChainError> {
         let Prepared { block, hash, senders } = given;
         let inserted = self.insert_one(working, &block, hash, senders);
-        if matches!(&inserted, Err(ChainError::Refused { source, .. }) if !matches!(source, BlockError::State(_)))
-        {
-            // Why it was refused counts more than that it could not be kept.
-            let _ = self.keep_bad_block(&block, hash);
-        }
+        self.keep_if_refused(&block, hash, &inserted);
         inserted
     }
 

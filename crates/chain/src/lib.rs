@@ -30,11 +30,12 @@ pub mod operate;
 mod reader;
 mod watch;
 mod witness;
+mod working;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
 pub use branch::{
     BRANCH_BLOCKS_MAX, Branch, Candidate, ExecutedBlock, Finality, FinalityTag, FindExecuted, Mark,
-    OverlaidState,
+    OverlaidState, Overlay,
 };
 pub use build::{AllOf, BlockAttributes, Draft, EmptyDraft, TransactionSource, gas_limit_after};
 pub use chain::{Chain, ChainOptions, genesis_hash};

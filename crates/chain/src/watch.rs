@@ -1,6 +1,6 @@
 //! Notifies watchers of every block that is committed or unwound, and of every move of the head.
 
-use crate::{Built, Chain, ChainError, insert::Working};
+use crate::{Built, Chain, ChainError, working::Working};
 use alloy_primitives::B256;
 use hearth_flatkv::Head;
 use hearth_ledger::StoredBlock;

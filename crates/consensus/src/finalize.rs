@@ -157,7 +157,7 @@ impl App {
             return Ok(0);
         }
         if self.home.config().fsync != FsyncPolicy::Block {
-            self.home.chain().kv().flush().map_err(hearth_chain::ChainError::from)?;
+            self.home.chain().flush()?;
         }
         Ok(i64::try_from(height - keep).unwrap_or(0))
     }

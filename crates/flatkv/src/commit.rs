@@ -178,7 +178,7 @@ impl Core {
             return self.flush_all(writer);
         }
         self.after_write(writer);
-        self.snapshot_if_due(writer);
+        self.snapshot_if_due(writer, head.height);
         Ok(())
     }
 

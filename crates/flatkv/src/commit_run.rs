@@ -59,6 +59,7 @@ impl Core {
     ) -> Result<(), FlatKvError> {
         writer.check()?;
         self.check_run(&run, trie.as_ref())?;
+        let first = run.first().ok_or(FlatKvError::Empty)?.height;
         self.check_space()?;
         let applying = self.metrics.apply_changesets.timer();
         let mut encoded = self.encode_run(run)?;
@@ -88,7 +89,7 @@ impl Core {
             self.note_nodes();
         }
         self.after_write(writer);
-        self.snapshot_if_due(writer);
+        self.snapshot_if_due(writer, first);
         Ok(())
     }
 

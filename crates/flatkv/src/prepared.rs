@@ -110,7 +110,9 @@ impl Core {
             let ready = ready.attach(&self.db)?;
             let height = ready.head.height;
             // What follows a batch, flushes and snapshots, is work of the writer.
-            match writer.unflushed.wants_attention() || self.snapshots.is_due(height) {
+            match writer.unflushed.wants_attention()
+                || self.snapshots.is_due(height.saturating_sub(1), height)
+            {
                 true => self.publish(&mut writer, ready, positions, false)?,
                 false => self.publish_first(&mut writer, ready, positions)?,
             }

@@ -12,9 +12,12 @@ use hearth_flatkv_storage::db::Family;
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, RemoteState, StateError};
 use parking_lot::Mutex;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    num::NonZeroU64,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// A row of the canonical index: key and value.
@@ -80,6 +83,11 @@ impl FlatKv {
     /// Oldest height with state; `None` while the store is empty.
     pub fn oldest(&self) -> Option<Height> {
         self.head().map(|_| self.core.oldest.load(Ordering::SeqCst))
+    }
+
+    /// Heights below the head whose state is kept; `None` where all of it is.
+    pub fn history_blocks(&self) -> Option<NonZeroU64> {
+        self.core.history_blocks
     }
 
     /// The first commit of an empty store: the genesis state, or the recorded state before a block.

@@ -12,12 +12,13 @@ mod ready;
 
 pub use candidate::Candidate;
 pub use finality::{Finality, FinalityTag, Mark};
-pub use overlaid::OverlaidState;
+pub use overlaid::{OverlaidState, Overlay};
 
-use crate::insert::{Executed, Working};
+use crate::insert::Executed;
+use crate::working::Working;
 use crate::{Chain, ChainError, Prepared};
 use alloy_primitives::{B256, U256};
-use hearth_evm::{BlockEnvironment, BlockError, Fork, recover_senders, validate_header, validate_merge};
+use hearth_evm::{BlockEnvironment, Fork, recover_senders, validate_header, validate_merge};
 use hearth_flatkv::{FlatKvError, StateRoots, TrieUpdate};
 use hearth_ledger::StoredReceipts;
 use hearth_primitives::{
@@ -174,12 +175,7 @@ impl Chain {
     /// [`ChainError::Refused`] with the field that differs, and errors of the stores.
     pub fn execute_on(&self, given: Prepared, parent: &Branch) -> Result<ExecutedBlock, ChainError> {
         let executed = self.execute_detached(&given, parent);
-        if let Err(ChainError::Refused { source, .. }) = &executed
-            && !matches!(source, BlockError::State(_))
-        {
-            // Why it was refused counts more than that it could not be kept.
-            let _ = self.keep_bad_block(&given.block, given.hash);
-        }
+        self.keep_if_refused(&given.block, given.hash, &executed);
         let (total_difficulty, output, trie) = executed?;
         let Prepared { block, hash, .. } = given;
         Ok(ExecutedBlock {

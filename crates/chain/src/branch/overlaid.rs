@@ -7,7 +7,7 @@ use alloy_primitives::{
 use hearth_primitives::{Account, Changeset, StateError, StateReader};
 use std::{collections::BTreeMap, sync::Arc};
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Changed {
     account: Option<Account>,
     /// The storage below does not count any more.
@@ -15,44 +15,63 @@ struct Changed {
     slots: BTreeMap<U256, U256>,
 }
 
+/// What blocks changed, to lie over the state below them. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Overlay {
+    changed: Arc<AddressMap<Changed>>,
+    codes: Arc<B256Map<Bytes>>,
+}
+
+impl Overlay {
+    /// Adds what the block after the others changed. Copies everything where a clone is in use.
+    pub fn add(&mut self, changes: &Changeset) {
+        let changed = Arc::make_mut(&mut self.changed);
+        for change in &changes.accounts {
+            let entry = changed.entry(change.address).or_default();
+            entry.account = change.new;
+            if change.wiped || change.new.is_none() {
+                entry.wiped = true;
+                entry.slots.clear();
+            }
+            entry.slots.extend(change.storage.iter().map(|slot| (slot.slot, slot.new)));
+        }
+        if !changes.codes.is_empty() {
+            Arc::make_mut(&mut self.codes).extend(changes.codes.iter().cloned());
+        }
+    }
+
+    /// A state under these changes.
+    pub fn over<S: StateReader>(&self, below: S) -> OverlaidState<S> {
+        OverlaidState { below, changes: self.clone() }
+    }
+}
+
 /// A state under changesets. Cheap to clone where the state is.
 #[derive(Clone)]
 pub struct OverlaidState<S> {
     below: S,
-    changed: Arc<AddressMap<Changed>>,
-    codes: Arc<B256Map<Bytes>>,
+    changes: Overlay,
 }
 
 impl<S: StateReader> OverlaidState<S> {
     /// The changesets, oldest first, over a state.
     pub fn new<'a>(below: S, layers: impl IntoIterator<Item = &'a Changeset>) -> Self {
-        let (mut changed, mut codes) = (AddressMap::<Changed>::default(), B256Map::default());
-        for changes in layers {
-            for change in &changes.accounts {
-                let entry = changed.entry(change.address).or_default();
-                entry.account = change.new;
-                if change.wiped || change.new.is_none() {
-                    entry.wiped = true;
-                    entry.slots.clear();
-                }
-                entry.slots.extend(change.storage.iter().map(|slot| (slot.slot, slot.new)));
-            }
-            codes.extend(changes.codes.iter().cloned());
-        }
-        Self { below, changed: Arc::new(changed), codes: Arc::new(codes) }
+        let mut changes = Overlay::default();
+        layers.into_iter().for_each(|layer| changes.add(layer));
+        Self { below, changes }
     }
 }
 
 impl<S: StateReader> StateReader for OverlaidState<S> {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
-        match self.changed.get(address) {
+        match self.changes.changed.get(address) {
             Some(changed) => Ok(changed.account),
             None => self.below.account(address),
         }
     }
 
     fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
-        match self.changed.get(address) {
+        match self.changes.changed.get(address) {
             Some(changed) => match changed.slots.get(slot) {
                 Some(value) => Ok(*value),
                 None if changed.wiped => Ok(U256::ZERO),
@@ -63,11 +82,11 @@ impl<S: StateReader> StateReader for OverlaidState<S> {
     }
 
     fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
-        self.codes.get(hash).map_or_else(|| self.below.code(hash), |code| Ok(code.clone()))
+        self.changes.codes.get(hash).map_or_else(|| self.below.code(hash), |code| Ok(code.clone()))
     }
 
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
-        let Some(changed) = self.changed.get(address) else { return self.below.storage_of(address) };
+        let Some(changed) = self.changes.changed.get(address) else { return self.below.storage_of(address) };
         let below = if changed.wiped { Vec::new() } else { self.below.storage_of(address)? };
         let mut slots: BTreeMap<U256, U256> = below.into_iter().collect();
         slots.extend(&changed.slots);

@@ -20,7 +20,7 @@ pub(crate) use elsewhere::Elsewhere;
 pub use home::FollowedRules;
 pub(crate) use marks::{Marks, is_hole};
 
-use crate::insert::Working;
+use crate::working::Working;
 use crate::{Chain, ChainError, FinalityTag};
 use answer::refused_by;
 use hearth_evm::{BlockEnvironment, BlockError, Field, recover_senders, validate_header, validate_merge};

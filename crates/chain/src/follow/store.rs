@@ -8,7 +8,7 @@ use super::{
 };
 use crate::capsules::capsule_of;
 use crate::commit::AppendedRows;
-use crate::insert::Working;
+use crate::working::Working;
 use crate::{Chain, ChainError, Finality, FinalityTag, branch};
 use alloy_primitives::{B256, Bytes, U256};
 use hearth_flatkv::{Commit, IndexWrite};

@@ -1,114 +1,159 @@
-//! Two blocks at once: while the state root of a block is computed and the block is committed, the
-//! next one is executed on its changes.
+//! Executing blocks ahead of their commit: on what the blocks before changed, over the state of the
+//! last one that is committed.
 //!
-//! Nothing of that execution is stored before the block below is committed. A block that cannot be
+//! Nothing of a block is stored before the blocks below it are committed. A block that cannot be
 //! executed ahead, or whose execution fails, is inserted alone afterwards, which gives the error.
 
-use super::pipeline::Step;
-use crate::branch::{BranchHashes, OverlaidState};
-use crate::insert::{Executed, check_root};
-use crate::{Chain, ChainError};
+use super::pipeline::{Place, Step};
+use super::runs::{AheadBlock, MAX_RUN_BLOCKS, RunDone, Runs};
+use crate::branch::{BranchHashes, Overlay};
+use crate::insert::Executed;
+use crate::{Built, BuiltOutput, Chain, ChainError, Prepared};
 use alloy_primitives::{B256, U256};
-use hearth_evm::{BlockError, validate_header};
+use hearth_evm::validate_header;
 use hearth_flatkv::{FlatKvError, StateView};
-use hearth_primitives::{BlockOutput, Header, RootTracker, StateReader};
-use std::collections::BTreeMap;
-use std::panic::resume_unwind;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use hearth_primitives::{BlockHashes, BlockOutput, Header, Height, StateReader};
+use std::mem::take;
+use std::thread::Scope;
+use std::time::{Duration, Instant};
 
-/// A block that was executed, all but for its state root.
-pub(super) struct AheadBlock {
-    pub step: Step,
-    pub output: BlockOutput,
-    total_difficulty: U256,
+/// Changed accounts and slots from which on a run is committed, counted block by block.
+pub const MAX_RUN_CHANGES: usize = 8_192;
+/// Bytes of blocks and of their logs from which on a run is committed: while it is, the rows of its
+/// blocks are in memory several times.
+const MAX_RUN_BYTES: usize = 8 << 20;
+/// Longest time that blocks are gathered, so that readers follow the import.
+const MAX_RUN_TIME: Duration = Duration::from_millis(250);
+
+/// What blocks that follow each other changed.
+#[derive(Default)]
+struct Layer {
+    changes: Overlay,
+    hashes: Vec<(Height, B256)>,
+    /// Accounts and slots, counted block by block.
+    changed: usize,
+    /// Bytes of the blocks and of their logs.
+    bytes: usize,
+    began: Option<Instant>,
 }
 
-impl AheadBlock {
-    fn header(&self) -> &Header {
-        &self.step.prepared.block.header
+impl Layer {
+    fn add(&mut self, block: (Height, B256), output: &BlockOutput, bytes: usize) {
+        let changes = &output.changes;
+        self.changes.add(changes);
+        self.hashes.push(block);
+        self.changed += changes.accounts.iter().map(|change| 1 + change.storage.len()).sum::<usize>();
+        let logs = output.receipts.iter().flat_map(|receipt| receipt.logs());
+        self.bytes += bytes + logs.map(|log| log.data.data.len()).sum::<usize>();
+        self.began.get_or_insert_with(Instant::now);
     }
 
-    fn hash(&self) -> B256 {
-        self.step.prepared.hash
+    fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    fn is_full(&self, max_blocks: usize) -> bool {
+        self.hashes.len() >= max_blocks
+            || self.changed >= MAX_RUN_CHANGES
+            || self.bytes >= MAX_RUN_BYTES
+            || self.began.is_some_and(|began| began.elapsed() >= MAX_RUN_TIME)
     }
 }
 
-/// A block whose commit is under way, and the state below it.
-struct UnderWay {
-    block: Arc<AheadBlock>,
+/// Blocks that were executed and are not known to be committed.
+struct Uncommitted {
+    /// The state below them.
     below: StateView,
+    /// Those whose commit is under way.
+    committing: Layer,
+    /// Those that are committed next.
+    run: Layer,
+    /// Header, hash and total difficulty of the last one.
+    tip: (Header, B256, U256),
 }
 
-/// The thread that commits blocks, and the block that it works on.
+/// The blocks that were executed ahead, and the thread that commits them.
 pub(super) struct Ahead<'scope> {
-    blocks: SyncSender<Arc<AheadBlock>>,
-    committed: Receiver<Result<(), ChainError>>,
-    pending: Option<UnderWay>,
-    /// The thread, until it panicked.
-    thread: Option<ScopedJoinHandle<'scope, ()>>,
+    runs: Runs<'scope>,
+    uncommitted: Option<Uncommitted>,
+    /// Most blocks of a run: one commit must not prune the state below it, which is read meanwhile.
+    max_blocks: usize,
 }
 
 impl<'scope> Ahead<'scope> {
-    /// Starts the thread. It ends when this is dropped.
+    /// Starts the thread that commits. It ends when this is dropped.
     pub fn start(scope: &'scope Scope<'scope, '_>, chain: &'scope Chain) -> Self {
-        let (blocks, blocks_out) = sync_channel::<Arc<AheadBlock>>(1);
-        let (done, committed) = sync_channel(1);
-        let thread = scope.spawn(move || {
-            while let Ok(block) = blocks_out.recv() {
-                if done.send(chain.commit_ahead(&block)).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { blocks, committed, pending: None, thread: Some(thread) }
+        let kept = chain.kv.history_blocks().map_or(usize::MAX, |kept| kept.get() as usize);
+        Self { runs: Runs::start(scope, chain), uncommitted: None, max_blocks: kept.min(MAX_RUN_BLOCKS) }
     }
 
-    /// Waits for the commit that is under way. Gives its block, and how it ended; `None` where
-    /// there is none.
-    pub fn wait(&mut self) -> Option<(Arc<AheadBlock>, Result<(), ChainError>)> {
-        let UnderWay { block, .. } = self.pending.take()?;
-        let committed = self.committed.recv().unwrap_or_else(|_| {
-            // Without an answer it panicked.
-            match self.thread.take().map(ScopedJoinHandle::join) {
-                Some(Err(panic)) => resume_unwind(panic),
-                Some(Ok(())) | None => Err(ChainError::Cancelled),
-            }
-        });
-        Some((block, committed))
+    /// Whether all blocks are committed.
+    pub fn is_settled(&self) -> bool {
+        self.uncommitted.is_none()
     }
 
-    /// Begins the commit of a block on the head, of which `below` is the state.
-    pub fn begin(&mut self, block: AheadBlock, below: StateView) {
-        let block = Arc::new(block);
-        // Where the thread panicked, `wait` resumes the panic.
-        let _ = self.blocks.send(block.clone());
-        self.pending = Some(UnderWay { block, below });
+    /// Whether blocks are gathered for the next commit.
+    pub fn has_run(&self) -> bool {
+        self.uncommitted.as_ref().is_some_and(|uncommitted| !uncommitted.run.is_empty())
+    }
+
+    /// Whether no more blocks may be gathered.
+    pub fn is_full(&self) -> bool {
+        self.uncommitted.as_ref().is_some_and(|uncommitted| uncommitted.run.is_full(self.max_blocks))
+    }
+
+    /// Waits for the commit that is under way; `None` where there is none. `latest` gives the state
+    /// of the head.
+    pub fn wait(&mut self, latest: impl FnOnce() -> Option<StateView>) -> Option<RunDone> {
+        let done = self.runs.wait()?;
+        let latest = latest();
+        self.uncommitted = match (self.uncommitted.take(), latest) {
+            // Behind a block that failed the others are dropped.
+            _ if done.failed.is_some() => None,
+            (Some(rest), Some(below)) if !rest.run.is_empty() => {
+                Some(Uncommitted { below, committing: Layer::default(), ..rest })
+            }
+            _ => None,
+        };
+        Some(done)
+    }
+
+    /// Begins the commit of the blocks that were gathered. The one before must have ended.
+    pub fn commit(&mut self) {
+        if let Some(uncommitted) = &mut self.uncommitted {
+            uncommitted.committing = take(&mut uncommitted.run);
+            self.runs.commit();
+        }
     }
 }
 
+/// A block that was executed ahead, and the total difficulty with it.
+pub(super) struct ExecutedAhead {
+    output: Box<BlockOutput>,
+    total_difficulty: U256,
+}
+
 impl Chain {
-    /// Executes a block on the one whose commit is under way, or on the head where there is none.
-    /// Gives the total difficulty and the output; `None` where the block is to be inserted alone:
-    /// it is known, follows another block or is of proof of work, or it fails.
-    pub(super) fn execute_ahead(&self, ahead: &Ahead<'_>, step: &Step) -> Option<(U256, BlockOutput)> {
+    /// Executes a block on the last one that was executed ahead, or on the head where there is
+    /// none. `None` where the block is to be inserted alone: it is known, follows another block or
+    /// is of proof of work, or it fails.
+    pub(super) fn execute_ahead(&self, ahead: &Ahead<'_>, step: &Step) -> Option<ExecutedAhead> {
         let (header, hash) = (&step.prepared.block.header, &step.prepared.hash);
         if self.is_follower() || !self.kv.has_roots() || self.ledger.has_block(hash) {
             return None;
         }
-        match &ahead.pending {
-            Some(UnderWay { block, below }) if block.hash() == header.parent_hash => {
-                // The block below is being committed, so that the view looks into history for rows
+        match &ahead.uncommitted {
+            Some(Uncommitted { below, committing, run, tip }) if tip.1 == header.parent_hash => {
+                // Blocks above the view are being committed, so that it looks into history for rows
                 // that are missing: one look after the other through one cursor.
                 let reads = below.for_execution().unwrap_or_else(|| Box::new(below.clone()));
-                let state = OverlaidState::new(reads, [&block.output.changes]);
+                let state = run.changes.over(committing.changes.over(reads));
                 let hashes = BranchHashes {
                     chain: &*self.ledger,
                     fork_height: below.height(),
-                    branch: BTreeMap::from([(block.header().number, block.hash())]),
+                    branch: committing.hashes.iter().chain(&run.hashes).copied().collect(),
                 };
-                self.execute_on_parent(step, (block.header(), block.total_difficulty), &state, &hashes)
+                self.execute_on_parent(step, (&tip.0, tip.2), &state, &hashes)
             }
             None if self.head().hash == header.parent_hash => {
                 let parent = self.parent_of(header, *hash).ok()?;
@@ -124,8 +169,8 @@ impl Chain {
         step: &Step,
         (parent, difficulty): (&Header, U256),
         state: &dyn StateReader,
-        hashes: &dyn hearth_primitives::BlockHashes,
-    ) -> Option<(U256, BlockOutput)> {
+        hashes: &dyn BlockHashes,
+    ) -> Option<ExecutedAhead> {
         let block = &step.prepared.block;
         // Before the merge fork choice looks at more than the parent.
         if !self.spec.is_post_merge(parent) {
@@ -135,36 +180,50 @@ impl Chain {
         self.validate_body(block).ok()?;
         let senders = step.prepared.senders.as_deref()?;
         let given = Executed { block, senders, sidecar: self.sidecar(&step.prepared.hash).ok()? };
-        let output = self.run_without_root(given, state, hashes, None).ok()?;
-        Some((difficulty.saturating_add(block.header.difficulty), output))
+        let output = Box::new(self.run_without_root(given, state, hashes, None).ok()?);
+        Some(ExecutedAhead { output, total_difficulty: difficulty.saturating_add(block.header.difficulty) })
     }
 
-    /// Computes and checks the state root of a block on the head, and commits the block.
-    fn commit_ahead(&self, ahead: &AheadBlock) -> Result<(), ChainError> {
-        let AheadBlock { step, output, total_difficulty } = ahead;
-        let (block, hash) = (&step.prepared.block, step.prepared.hash);
-        self.drop_edits();
-        let mut roots = self.kv.roots()?;
-        let applied = roots.apply(&output.changes).map_err(BlockError::from);
-        if let Err(source) = applied.and_then(|()| check_root(&block.header, &mut roots)) {
-            if !matches!(source, BlockError::State(_)) {
-                // Why it was refused counts more than that it could not be kept.
-                let _ = self.keep_bad_block(block, hash);
-            }
-            return Err(ChainError::Refused { number: block.header.number, hash, source });
-        }
-        self.commit(block, hash, *total_difficulty, output, roots.into_update()?)
+    /// Whether a block has to be committed without others: it destroys accounts or has native
+    /// transactions, or the state has no trie.
+    pub(super) fn is_committed_alone(&self, executed: &ExecutedAhead) -> bool {
+        let BlockOutput { changes, sidecar, .. } = &*executed.output;
+        !self.kv.has_trie() || !sidecar.is_empty() || changes.accounts.iter().any(|change| change.wiped)
     }
 
-    /// Begins the commit of a block that was executed on the head.
-    pub(super) fn begin_commit(
+    /// Gathers a block for the next commit, and has its state root checked.
+    pub(super) fn gather(
         &self,
         ahead: &mut Ahead<'_>,
         step: Step,
-        (total_difficulty, output): (U256, BlockOutput),
+        executed: ExecutedAhead,
     ) -> Result<(), ChainError> {
-        let below = self.kv.latest().ok_or(FlatKvError::Empty)?;
-        ahead.begin(AheadBlock { step, output, total_difficulty }, below);
+        let ExecutedAhead { output, total_difficulty } = executed;
+        let Step { prepared: Prepared { block, hash, .. }, place } = step;
+        let tip = (block.header.clone(), hash, total_difficulty);
+        let uncommitted = match &mut ahead.uncommitted {
+            Some(uncommitted) => {
+                uncommitted.tip = tip;
+                uncommitted
+            }
+            None => {
+                let below = self.kv.latest().ok_or(FlatKvError::Empty)?;
+                let (committing, run) = Default::default();
+                ahead.uncommitted.insert(Uncommitted { below, committing, run, tip })
+            }
+        };
+        uncommitted.run.add((block.header.number, hash), &output, place.bytes);
+        let built = Built { hash, block, output: BuiltOutput::Executed(output) };
+        ahead.runs.check(AheadBlock { built, place, total_difficulty });
         Ok(())
+    }
+}
+
+impl Place {
+    /// The problem of the block at this place.
+    pub(super) fn problem(&self, source: ChainError) -> ChainError {
+        let Self { file, index, offset, .. } = self;
+        let (file, source) = (file.to_path_buf(), Box::new(source));
+        ChainError::AtBlock { file, index: *index, offset: *offset, source }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Four stages run concurrently: one thread reads files and finds the blocks in them, workers
 //! decode blocks and recover senders ahead, the calling thread executes in order, and one thread
-//! computes the state root of the block before and commits it. Blocks in flight are bounded by
-//! count and by bytes.
+//! computes state roots and commits runs of blocks. Blocks before execution, and those of a run,
+//! are bounded by count and by bytes; at most two runs are executed and not committed.
 
 mod ahead;
 mod blame;
@@ -11,13 +11,17 @@ mod case;
 mod case_text;
 mod pipeline;
 mod reader;
+mod runs;
 
+pub use ahead::MAX_RUN_CHANGES;
 pub use case::{CaseReport, recorded_pre_state};
 pub use case_text::case_text;
 pub use reader::MAX_BLOCK_BYTES;
+pub use runs::MAX_RUN_BLOCKS;
 
-use crate::insert::{Inserted, Working};
-use crate::{Chain, ChainError};
+use crate::insert::Inserted;
+use crate::working::Working;
+use crate::{Built, Chain, ChainError};
 use ahead::Ahead;
 use alloy_primitives::B256;
 use alloy_primitives::keccak256;
@@ -26,10 +30,13 @@ use hearth_flatkv::Head;
 use hearth_primitives::Height;
 use parking_lot::MutexGuard;
 use pipeline::{Pipeline, Step};
+use runs::RunDone;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// How long blocks that were executed wait for the next one before they are committed.
+const MAX_PAUSE: Duration = Duration::from_millis(20);
 /// Shortest time between two reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
@@ -57,6 +64,13 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Counts a block that was committed.
+    fn add(&mut self, transactions: usize, gas: u64) {
+        self.blocks += 1;
+        self.transactions += transactions as u64;
+        self.gas += gas;
+    }
+
     /// Time left at the rate so far, judged by bytes; `None` while nothing is done.
     pub fn remaining(&self) -> Option<Duration> {
         let left = self.bytes_total.saturating_sub(self.bytes_done) as f64;
@@ -115,7 +129,7 @@ impl Chain {
                     cancel.load(Ordering::Relaxed)
                 };
                 let taken = self.take_all(&mut guard, &mut ahead, &mut steps, &mut progress, &mut each);
-                // The block before the one that failed comes first.
+                // The blocks before the one that failed come first.
                 self.settle(&mut guard, &mut ahead, &mut progress)?;
                 taken?;
                 // The pipeline ends early when it sees the flag first.
@@ -144,8 +158,8 @@ impl Chain {
         each: &mut dyn FnMut(&mut Progress) -> bool,
     ) -> Result<(), ChainError> {
         loop {
-            // The next block may be long in coming: readers have the one before meanwhile.
-            if !steps.is_ready() {
+            // The next block may be long in coming: readers have those before meanwhile.
+            if !ahead.is_settled() && !steps.is_ready_within(MAX_PAUSE) {
                 self.settle(guard, ahead, progress)?;
             }
             let Some(step) = steps.next() else { return Ok(()) };
@@ -156,7 +170,8 @@ impl Chain {
         }
     }
 
-    /// Takes the next block: executes it while the one before is committed, and begins its commit.
+    /// Takes the next block: executes it while those before are committed, and gathers it for the
+    /// next commit.
     fn take(
         &self,
         guard: &mut MutexGuard<'_, Working>,
@@ -164,48 +179,73 @@ impl Chain {
         step: Step,
         progress: &mut Progress,
     ) -> Result<(), ChainError> {
-        let executed = guard.is_settled().then(|| self.execute_ahead(ahead, &step)).flatten();
-        self.settle(guard, ahead, progress)?;
-        match executed {
-            // Another change of the chain may have come in between.
-            Some(executed)
-                if guard.is_settled()
-                    && self.head().hash == step.prepared.block.header.parent_hash
-                    && !self.ledger.has_block(&step.prepared.hash) =>
-            {
-                self.begin_commit(ahead, step, executed)
-            }
-            _ => {
-                self.take_alone(guard, step, progress)?;
-                self.between_blocks(guard);
-                Ok(())
-            }
+        if self.working.is_wanted() {
+            self.settle(guard, ahead, progress)?;
         }
+        let executed = guard.is_settled().then(|| self.execute_ahead(ahead, &step)).flatten();
+        let Some(executed) = executed else {
+            self.settle(guard, ahead, progress)?;
+            self.take_alone(guard, step, progress)?;
+            self.between_blocks(guard);
+            return Ok(());
+        };
+        let is_alone = self.is_committed_alone(&executed);
+        if is_alone {
+            self.begin_commit(guard, ahead, progress)?;
+        }
+        self.gather(ahead, step, executed)?;
+        if is_alone || ahead.is_full() {
+            self.begin_commit(guard, ahead, progress)?;
+        }
+        Ok(())
     }
 
-    /// Waits for the commit that is under way.
+    /// Waits until all blocks that were executed are committed, and lets other changes of the chain
+    /// come in.
     fn settle(
         &self,
         guard: &mut MutexGuard<'_, Working>,
         ahead: &mut Ahead<'_>,
         progress: &mut Progress,
     ) -> Result<(), ChainError> {
-        let Some((block, committed)) = ahead.wait() else { return Ok(()) };
-        let Step { prepared, file, index, offset, bytes_done } = &block.step;
-        committed.map_err(|source| ChainError::AtBlock {
-            file: file.to_path_buf(),
-            index: *index,
-            offset: *offset,
-            source: Box::new(source),
-        })?;
-        self.choose(guard, prepared.hash)?;
-        progress.number = prepared.block.header.number;
-        progress.bytes_done = *bytes_done;
-        progress.blocks += 1;
-        progress.transactions += prepared.block.body.transactions.len() as u64;
-        progress.gas += block.output.gas_used;
+        self.begin_commit(guard, ahead, progress)?;
+        self.end_commit(guard, ahead, progress)?;
         self.between_blocks(guard);
         Ok(())
+    }
+
+    /// Begins the commit of the blocks that were gathered, once the one before has ended.
+    fn begin_commit(
+        &self,
+        guard: &mut MutexGuard<'_, Working>,
+        ahead: &mut Ahead<'_>,
+        progress: &mut Progress,
+    ) -> Result<(), ChainError> {
+        if ahead.has_run() {
+            self.end_commit(guard, ahead, progress)?;
+            ahead.commit();
+        }
+        Ok(())
+    }
+
+    /// Waits for the commit that is under way.
+    fn end_commit(
+        &self,
+        guard: &mut MutexGuard<'_, Working>,
+        ahead: &mut Ahead<'_>,
+        progress: &mut Progress,
+    ) -> Result<(), ChainError> {
+        let Some(RunDone { run, last, failed }) = ahead.wait(|| self.kv.latest()) else { return Ok(()) };
+        if let (Some(built), Some(place)) = (run.last(), last) {
+            self.choose(guard, built.hash)?;
+            progress.number = built.block.header.number;
+            progress.bytes_done = place.bytes_done;
+            for Built { block, output, .. } in &run {
+                progress.add(block.body.transactions.len(), output.gas_used());
+            }
+            self.announce_run(guard, &run);
+        }
+        failed.map_or(Ok(()), |(place, error)| Err(place.problem(error)))
     }
 
     /// Readers follow the import, and other changes of the chain come between two blocks.
@@ -223,38 +263,28 @@ impl Chain {
         step: Step,
         progress: &mut Progress,
     ) -> Result<(), ChainError> {
-        let Step { prepared, file, index, offset, bytes_done } = step;
+        let Step { prepared, place } = step;
         let (number, transactions) = (prepared.block.header.number, prepared.block.body.transactions.len());
         progress.number = number;
-        progress.bytes_done = bytes_done;
+        progress.bytes_done = place.bytes_done;
         if number == 0 && self.base() == 0 {
             return match prepared.hash == self.base_hash() {
                 true => Ok(()),
                 false => Err(ChainError::OtherGenesis {
-                    file: file.to_path_buf(),
+                    file: place.file.to_path_buf(),
                     given: prepared.hash,
                     genesis: self.base_hash(),
                 }),
             };
         }
         let inserted = self.insert_lazily(working, prepared);
-        let at = |source| ChainError::AtBlock {
-            file: file.to_path_buf(),
-            index,
-            offset,
-            source: Box::new(source),
-        };
-        match inserted.map_err(at)? {
+        match inserted.map_err(|source| place.problem(source))? {
             Inserted::Known => progress.known += 1,
             Inserted::Restored => {
                 progress.known += 1;
                 progress.restored += 1;
             }
-            Inserted::Added { gas_used } => {
-                progress.blocks += 1;
-                progress.transactions += transactions as u64;
-                progress.gas += gas_used;
-            }
+            Inserted::Added { gas_used } => progress.add(transactions, gas_used),
         }
         Ok(())
     }

@@ -11,8 +11,9 @@ use parking_lot::{Condvar, Mutex};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::Scope;
+use std::time::{Duration, Instant};
 
 /// Most blocks between reading and execution.
 const QUEUED_BLOCKS: usize = 256;
@@ -24,16 +25,23 @@ const MAX_WORKERS: usize = 16;
 /// A block ready for execution, and where it was.
 pub(super) struct Step {
     pub prepared: Prepared,
+    pub place: Place,
+}
+
+/// Where a block was.
+pub(super) struct Place {
     pub file: Arc<Path>,
     /// Number of the block in its file, from 0.
     pub index: u64,
     /// Offset in the decompressed file, in bytes.
     pub offset: u64,
+    /// Bytes of its RLP.
+    pub bytes: usize,
     /// Bytes read so far of all files, as they lie on disk.
     pub bytes_done: u64,
 }
 
-/// A place in the row: the worker's answer comes through it.
+/// What a worker's answer comes through.
 type Slot = Receiver<Result<Step, ChainError>>;
 type Job = (RawBlock, SyncSender<Result<Step, ChainError>>);
 
@@ -41,7 +49,7 @@ type Job = (RawBlock, SyncSender<Result<Step, ChainError>>);
 pub(super) struct Pipeline {
     slots: Option<Receiver<(Slot, usize)>>,
     budget: Arc<Budget>,
-    /// The next place, and what came through it, where [`Self::is_ready`] took them.
+    /// The next slot, and what came through it, where [`Self::is_ready_within`] took them.
     next: Option<(Slot, usize)>,
     step: Option<Result<Step, ChainError>>,
 }
@@ -95,21 +103,22 @@ impl Pipeline {
         Self { slots: Some(slots_out), budget, next: None, step: None }
     }
 
-    /// Whether the next block can be had without waiting, or there is none.
-    pub fn is_ready(&mut self) -> bool {
+    /// Waits for the next block, at most so long; whether it can be had, or there is none.
+    pub fn is_ready_within(&mut self, time: Duration) -> bool {
         let Some(slots) = &self.slots else { return true };
+        let deadline = Instant::now() + time;
         if self.next.is_none() {
-            match slots.try_recv() {
+            match slots.recv_timeout(time) {
                 Ok(next) => self.next = Some(next),
-                Err(TryRecvError::Empty) => return false,
-                Err(TryRecvError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => return true,
             }
         }
-        if self.step.is_none() {
-            match self.next.as_ref().map(|(slot, _)| slot.try_recv()) {
-                Some(Ok(step)) => self.step = Some(step),
-                Some(Err(TryRecvError::Empty)) => return false,
-                Some(Err(TryRecvError::Disconnected)) | None => {}
+        if let (None, Some((slot, _))) = (&self.step, &self.next) {
+            match slot.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(step) => self.step = Some(step),
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => {}
             }
         }
         true
@@ -164,7 +173,8 @@ fn prepare(chain: &Chain, raw: RawBlock) -> Result<Step, ChainError> {
         let recover = |tx| recover_sender(spec, &env, tx).ok();
         prepared.senders = prepared.block.body.transactions.iter().map(recover).collect();
     }
-    Ok(Step { prepared, file, index, offset, bytes_done })
+    let place = Place { file, index, offset, bytes: bytes.len(), bytes_done };
+    Ok(Step { prepared, place })
 }
 
 /// Bytes that are under way.

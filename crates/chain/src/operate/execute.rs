@@ -2,12 +2,12 @@
 
 use crate::home::{ChainFile, HomePaths, RulesFrom, parse_genesis};
 use crate::next_chain_id::NextChainId;
+use crate::working::WorkingLock;
 use crate::{Chain, ChainError};
 use alloy_primitives::B256;
 use hearth_flatkv::{CommitmentKind, Executor, FlatKv, FlatKvError, Head};
 use hearth_ledger::{Ledger, LedgerTables};
 use hearth_primitives::StateError;
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Executes the ledger of a data directory again, from its genesis.
@@ -38,7 +38,7 @@ impl LedgerReplay {
             kv: store.clone(),
             ledger,
             file: self.file.clone(),
-            working: Mutex::default(),
+            working: WorkingLock::default(),
             watchers: Default::default(),
             edited: Default::default(),
             finality: Default::default(),

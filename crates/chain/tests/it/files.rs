@@ -6,7 +6,7 @@ use alloy_rlp::Decodable;
 use flate2::{Compression, write::GzEncoder};
 use hearth_chain::import::{ImportJob, Progress};
 use hearth_chain::{Chain, ChainError, ExportRange};
-use hearth_primitives::{Block, BlockHashes};
+use hearth_primitives::{Block, BlockHashes, RootTracker as _};
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -179,6 +179,38 @@ fn cancelled_imports_go_on() {
         assert_eq!(chain.head().height, upto as u64);
     }
     assert_eq!(import(&chain, &[&file]).unwrap().head.height, 54);
+}
+
+/// Blocks are committed several at once: each of them can be read and unwound by itself.
+#[test]
+fn blocks_of_one_commit_are_as_if_committed_alone() {
+    let Some((genesis, file)) = rpc_chain() else { return };
+    let bytes = fs::read(&file).unwrap();
+    let homes = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let [imported, inserted] =
+        homes.each_ref().map(|home| Chain::create(home.path(), &genesis, &options()).unwrap());
+    import(&imported, &[&file]).unwrap();
+    for mut block in split(&bytes) {
+        inserted.insert_block(Block::decode(&mut block).unwrap()).unwrap();
+    }
+    let (ours, theirs) = (imported.ledger(), inserted.ledger());
+    for height in (0..=54).rev() {
+        let [roots, others] =
+            [&imported, &inserted].map(|chain| chain.kv().roots_at(height).unwrap().root().unwrap());
+        assert_eq!(roots, others, "state root at height {height}");
+        let hash = ours.canonical_hash(height).unwrap();
+        assert_eq!(hash, theirs.canonical_hash(height).unwrap());
+        if let Some(hash) = hash.filter(|_| height > 0) {
+            assert_eq!(ours.receipts(&hash).unwrap(), theirs.receipts(&hash).unwrap(), "{height}");
+            assert_eq!(ours.capsule(&hash).unwrap(), theirs.capsule(&hash).unwrap(), "{height}");
+        }
+        if height % 9 == 0 {
+            [&imported, &inserted].iter().for_each(|chain| chain.kv().unwind(height).unwrap());
+            let [root, other] =
+                [&imported, &inserted].map(|chain| chain.kv().trie().unwrap().root().unwrap());
+            assert_eq!((root, other), (roots, roots), "after the unwind to {height}");
+        }
+    }
 }
 
 /// The block behind one with a wrong state root is executed before that is known.

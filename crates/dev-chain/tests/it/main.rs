@@ -5,4 +5,5 @@
 
 mod empty_runs;
 mod gas_limit;
+mod imports;
 mod model;

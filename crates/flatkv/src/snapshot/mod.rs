@@ -110,13 +110,15 @@ impl Snapshots {
         self.wal_bytes.fetch_add(wal_bytes, SeqCst);
     }
 
-    /// Whether a snapshot is due at this height. The WAL between two of those that are kept stays
-    /// below its part of the bound, so that all of it stays below the bound.
-    pub(crate) fn is_due(&self, height: Height) -> bool {
+    /// Whether a snapshot is due once the head has moved up from a height to another one: at a
+    /// multiple of the interval, or behind it where blocks were committed in one step. The WAL
+    /// between two of those that are kept stays below its part of the bound, so that all of it
+    /// stays below the bound.
+    pub(crate) fn is_due(&self, from: Height, to: Height) -> bool {
         let StateSettings { snapshot_interval_blocks, wal_max_bytes, snapshot_keep, .. } =
             &self.options.settings;
         let kept = (*snapshot_keep).max(1) as u64;
-        snapshot_interval_blocks.is_some_and(|interval| height > 0 && height.is_multiple_of(interval.get()))
+        snapshot_interval_blocks.is_some_and(|interval| to / interval > from / interval)
             || wal_max_bytes.is_some_and(|most| self.wal_bytes.load(SeqCst) >= most.get() / kept)
     }
 }

@@ -21,9 +21,11 @@ use std::{
 const LOOK_PAUSE: Duration = Duration::from_millis(2);
 
 impl Core {
-    /// After a commit: starts a snapshot where one is due at its height.
-    pub(crate) fn snapshot_if_due(&self, writer: &mut Writer) {
-        let due = self.head().is_some_and(|head| self.snapshots.is_due(head.height));
+    /// After the commit of blocks, the first of which has this height: starts a snapshot where one
+    /// is due.
+    pub(crate) fn snapshot_if_due(&self, writer: &mut Writer, first: Height) {
+        let below = first.saturating_sub(1);
+        let due = self.head().is_some_and(|head| self.snapshots.is_due(below, head.height));
         if !due {
             return;
         }

@@ -272,12 +272,12 @@ fn a_home_without_a_trie_proves_nothing() {
 }
 
 /// Whether a block destroys an account, which no block of a run does.
-fn destroys(block: &Block) -> bool {
+pub fn destroys(block: &Block) -> bool {
     block.changes.accounts.iter().any(|change| change.wiped)
 }
 
 /// A block without rows of the index, of which a block of the model writes some twice.
-fn as_part_of_run<'a>(block: &'a Block, home: &Home) -> Commit<'a> {
+pub fn as_part_of_run<'a>(block: &'a Block, home: &Home) -> Commit<'a> {
     let state_root = Some(block.world.root());
     Commit { state_root, index: Vec::new(), ..block.as_commit(&home.tables) }
 }

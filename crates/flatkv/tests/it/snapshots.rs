@@ -3,12 +3,13 @@
 
 use crate::{
     model::{BASE, Block, Home, Random},
+    proofs::{as_part_of_run, destroys},
     steps::{StopDisk, stride},
 };
 use hearth_flatkv::{
     CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, Snapshot, list_snapshots, roll_back,
 };
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::{Height, RootTracker as _, StateError};
 use std::num::NonZeroU64;
 use std::{
     fs,
@@ -89,6 +90,33 @@ fn one_is_taken_at_each_interval_and_the_newest_are_kept() {
         let kv = FlatKv::open(options, home.tables.clone()).unwrap();
         assert_eq!(kv.snapshots(), there);
     }
+}
+
+#[test]
+fn one_is_taken_where_the_interval_ends_within_a_run() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let options = home.options_with(|settings| settings.snapshot_interval_blocks = NonZeroU64::new(10));
+    let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
+    let (mut chain, mut random) = (Vec::new(), Random(6));
+    for (below, last, is_due) in [(7, 13, true), (18, 19, false), (19, 24, true)] {
+        grow(&kv, &home, &mut chain, below, &mut random);
+        let first = chain.len();
+        let mut trie = kv.trie().unwrap();
+        while chain.last().is_none_or(|top| top.height < last) {
+            let top = &chain[chain.len() - 1];
+            let next = (0..).map(|_| top.next(random.next())).find(|block| !destroys(block)).unwrap();
+            trie.apply(&next.changes).unwrap();
+            chain.push(next);
+        }
+        let run = chain[first..].iter().map(|block| as_part_of_run(block, &home)).collect();
+        kv.commit_run(run, Some(trie.into_update().unwrap())).unwrap();
+        if is_due {
+            let snapshot = wait_for(&kv, last);
+            assert_eq!((snapshot.height, snapshot.hash), (last, at(&chain, last).hash));
+            check(options.clone(), &chain, &snapshot);
+        }
+    }
+    assert_eq!(kv.snapshots().len(), 2);
 }
 
 #[test]
