@@ -21,8 +21,11 @@ interface BufferPool {
 /** 4 MiB: a few streams at once need no more. */
 const CHUNKS: BufferPool = { bytes: CHUNK_BYTES_MAX, most: 16, buffers: [] }
 
-/** 4 MiB for answers of one piece that are larger than a chunk. */
-const WHOLES: BufferPool = { bytes: WHOLE_BYTES_MAX, most: 4, buffers: [] }
+/**
+ * 16 MiB for answers of one piece that are larger than a chunk: where more clients than buffers take
+ * such answers at once, V8 collects all garbage after every 32 MiB of new ones.
+ */
+const WHOLES: BufferPool = { bytes: WHOLE_BYTES_MAX, most: 16, buffers: [] }
 
 const pooled = new WeakSet<ArrayBufferLike>()
 

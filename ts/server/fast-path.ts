@@ -21,7 +21,7 @@ import { isAllowedHost } from './hosts.ts'
 import { isJson } from './media.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
 import { RequestContext } from './request-context.ts'
-import { gzipThreshold, shortText } from './respond.ts'
+import { gzipThreshold, shortText, storedGzipOver } from './respond.ts'
 
 /** Clocks of a connection, in milliseconds. */
 export interface FastPathClocks {
@@ -148,7 +148,7 @@ class HeadCache {
     if (host === undefined || !isAllowedHost(allowedHosts, host) || !isJson(type)) return undefined
     if (!/^[0-9]{1,15}$/.test(length) || Number(length) > maxBodyBytes) return undefined
     const bodyAt = text.length + HEAD_END.length
-    const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined
+    const gzipOver = storedGzipOver(accepted, compression)
     const forwarded = FORWARDED_HEADER in headers || REDIRECTED_HEADER in headers
     const closes = headers.connection?.toLowerCase() === 'close'
     return { bodyAt, end: bodyAt + Number(length), headers, accepted, gzipOver, forwarded, closes }

@@ -55,8 +55,14 @@ export const MESSAGES_AT_ONCE_MAX = 64
 /** How long a client that is sent away has for its goodbye, in milliseconds. */
 export const GOODBYE_MS = 1000
 
-/** A baked answer of at most so many bytes that does not lie there in gzip goes out plain. */
+/** A baked answer of at most so many bytes that is not stored in gzip goes out plain. */
 export const BAKED_PLAIN_BYTES_MAX = 32 * 1024
+
+/**
+ * Baked answers that are stored in gzip go out so from this part of the threshold of compression
+ * on: sending them so takes less work than inflating them.
+ */
+export const STORED_GZIP_PART = 1 / 8
 
 /** Subscriptions of one WebSocket connection. */
 export const SUBSCRIPTIONS_MAX = 1024

@@ -9,7 +9,7 @@ import { limitUnsent } from '../core/socket.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { negotiate } from './accept.ts'
 import { gzip } from './gzip.ts'
-import { BAKED_PLAIN_BYTES_MAX, UNSENT_BYTES_MAX } from './limits.ts'
+import { BAKED_PLAIN_BYTES_MAX, STORED_GZIP_PART, UNSENT_BYTES_MAX } from './limits.ts'
 import { headersOf, statusOf } from './reply-headers.ts'
 import { parts } from './split.ts'
 
@@ -105,6 +105,13 @@ export interface SendOptions {
  */
 export const gzipThreshold = ({ origin }: ReplyHeaders, { thresholdBytes }: Compression): number =>
   origin === 'baked' ? Math.max(thresholdBytes, BAKED_PLAIN_BYTES_MAX) : thresholdBytes
+
+/**
+ * Size in bytes above which a baked answer that is stored in gzip is sent so; `undefined` for a
+ * client that does not take gzip.
+ */
+export const storedGzipOver = (accepted: string | undefined, { thresholdBytes }: Compression): number | undefined =>
+  negotiate(accepted, true) === 'gzip' ? Math.floor(thresholdBytes * STORED_GZIP_PART) : undefined
 
 /** Sends a reply; gives a promise where that takes more than this call. */
 export function sendReply(response: ServerResponse, { body, headers }: Reply, options: SendOptions): Promise<void> | undefined {

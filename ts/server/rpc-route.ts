@@ -12,7 +12,6 @@ import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
 import type { Reply } from '../rpc/reply.ts'
 import { ByteScanner, type Received, type RequestLimits } from '../rpc/scan.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
-import { negotiate } from './accept.ts'
 import type { Admission } from './admission/index.ts'
 import { declaredLength, readBody } from './body.ts'
 import type { Drain } from './drain.ts'
@@ -22,7 +21,7 @@ import { isIdentity, isJson } from './media.ts'
 import type { AppEnv, Step } from './middleware.ts'
 import { refuse, refuseBody } from './refuse.ts'
 import { RequestContext } from './request-context.ts'
-import { type Compression, sendReply } from './respond.ts'
+import { type Compression, sendReply, storedGzipOver } from './respond.ts'
 import type { Turns } from './turns.ts'
 
 /** What the route of JSON-RPC needs to know. */
@@ -122,7 +121,7 @@ function serveBody(options: RpcOptions, request: IncomingMessage, response: Serv
   const accepted = acceptedBy(request)
   const address = admission.clientOf(request)
   const admit = (requests: number): number => admission.admit(address, requests)
-  const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined
+  const gzipOver = storedGzipOver(accepted, compression)
   const forwarded = FORWARDED_HEADER in request.headers || REDIRECTED_HEADER in request.headers
   const client = new RequestContext('http', address, admit, { gzipOver, denied, forwarded })
   let taken = 0
