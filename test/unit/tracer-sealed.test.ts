@@ -2,10 +2,11 @@
 // visible difference.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptCommand } from '../../dist/tracer/command.js'
-import { isPlain } from '../../ts/tracer/plain.ts'
+import { FIELD } from '../../ts/tracer/inside/fields.ts'
+import { isPlain, mayCalculate } from '../../ts/tracer/plain.ts'
 import { type Child, chunk, enter, exit, startChild } from './tracer-channel.ts'
 
-/** Fields of scripts that may share a realm: no words, no state. */
+/** Fields of scripts that may share a realm, without words. */
 const LIGHT = 0x7f | (1 << 9) | (1 << 12)
 /** So often a script runs that the last times are in a sealed realm. */
 const TIMES = 10
@@ -13,6 +14,27 @@ const STEPS = [
   { op: 0x60, pc: 0, gas: 100 },
   { op: 0x50, pc: 2, gas: 97 },
   { op: 0x00, pc: 3, gas: 95 },
+]
+
+/** Steps with words of either class of numbers. */
+const PUSHED = [
+  { op: 0x60, pc: 0, gas: 100, keep: 0, push: ['05'] },
+  { op: 0x7f, pc: 2, gas: 97, keep: 1, push: ['f7'.repeat(32)] },
+  { op: 0x50, pc: 35, gas: 94, keep: 1, push: [] },
+]
+/** What a step does with a word. */
+const WITH_WORDS: readonly string[] = [
+  'this.s=[log.stack.length(),log.stack.peek(0).toString(16),log.stack.peek(0).equals(5)]',
+  'this.s=log.stack.peek(0)',
+  'this.s=log.stack.peek(0).value',
+  'this.s=log.stack.peek(0)+1',
+  'this.s=log.stack.peek(7)',
+  'var v=log.stack.peek(0);v.value=1;v.mine=2;this.s=[v.value,v.mine,v.isSmall]',
+  // Each of these changes what all numbers have.
+  'var v=log.stack.peek(0);v.equals.mark=1;this.s=v.equals.mark',
+  'var v=log.stack.peek(0);v.equals=function(){return 9};this.s=v.equals(1)',
+  'var v=log.stack.peek(0);var p="__pro"+"to__";v[p].mark=1;this.s=v.mark',
+  'this.s=typeof log.stack.peek(0).constructor',
 ]
 
 /** A script whose `result` has this body and whose `step` has that one. */
@@ -149,6 +171,26 @@ describe.skipIf('unavailable' in scriptCommand())('a script over several transac
     )
     const first = await run(source, ++request)
     for (let i = 0; i < TIMES; i++) expect(await run(source, request)).toEqual(first)
+  })
+
+  it.each(WITH_WORDS)('with words, %s: the same each time', async (body) => {
+    const source = script('return this.s', body)
+    expect([isPlain(source), mayCalculate(source)]).toEqual([true, false])
+    const run = (source: string, of: number) =>
+      child.run({ source, request: of, fields: LIGHT | FIELD.stack, chunks: (f) => [chunk(f, PUSHED, [enter(0), exit(3)])] })
+    const first = await run(source, ++request)
+    for (let i = 0; i < TIMES; i++) {
+      const next = await run(source, request)
+      expect({ ...next, reads: 0 }).toEqual({ ...first, reads: 0 })
+    }
+    const seen = script('return this.s', 'var v=log.stack.peek(0);this.s=[v.mark,v.equals.mark,v.equals(5)]')
+    for (let i = 0; i < TIMES; i++) expect((await run(seen, request)).result).toEqual([null, null, true])
+  })
+
+  it('knows scripts that calculate by the names of methods', () => {
+    const calculating = ['this.n=log.stack.peek(0).add(1)', 'var m="times";this.n=log.stack.peek(0)[m](2)', 'x . shiftLeft (3)']
+    expect(calculating.map(mayCalculate)).toEqual([true, true, true])
+    expect(['log.stack.peek(0).equals(1)', 'this.address="andor"'].map(mayCalculate)).toEqual([false, false])
   })
 
   it.each(OUT)('%s stays out', (body) => {

@@ -90,6 +90,17 @@ function isLetIn(word: string, next: string | undefined, afterNext: string | und
   return !OUT.has(word)
 }
 
+/** Methods of the big-integer library that make numbers of others. */
+const ARITHMETIC = new RegExp(
+  `\\b(${[
+    ...['abs', 'add', 'and', 'divide', 'divmod', 'minus', 'mod', 'modInv', 'modPow', 'multiply', 'negate', 'next', 'not', 'or', 'over'],
+    ...['plus', 'pow', 'prev', 'remainder', 'shiftLeft', 'shiftRight', 'square', 'subtract', 'times', 'xor'],
+  ].join('|')})\\b`,
+)
+
+/** Whether a script may calculate with big numbers. */
+export const mayCalculate = (text: string): boolean => ARITHMETIC.test(text)
+
 /** Whether a script may run in a sealed realm. */
 export function isPlain(text: string): boolean {
   const all = isReadable(text) ? tokens(text) : undefined

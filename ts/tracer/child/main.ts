@@ -7,7 +7,7 @@
 // process, which the parent replaces.
 import { insideScript } from '../bundle.ts'
 import { FIELD } from '../inside/fields.ts'
-import { isPlain } from '../plain.ts'
+import { isPlain, mayCalculate } from '../plain.ts'
 import { SCRIPTS } from '../scripts/index.ts'
 import { type Message, receive, send } from './channel.ts'
 import { confineProcess } from './confine.ts'
@@ -148,7 +148,7 @@ function run(inside: Inside, begin: Begin, ended: (outcome: string) => boolean):
   const loaded = call(0, pull, read, source, begin.config, begin.fields)
   if (ended(loaded)) return
   const wanted = Number(loaded)
-  isLight = (wanted & HEAVY) === 0
+  isLight = !isHeavy(wanted)
   if (begin.fields === null) send(TO_PARENT.loaded, u32(wanted))
   const precompiles = begin.rules.precompiles.map((address) => address.replace(/^0x/, '').toLowerCase())
   if (ended(call(1, wanted, precompiles.join(',')))) return
@@ -205,12 +205,16 @@ let transactions = 0
  */
 let steps = 0
 const STEPS_WORTH = 20_000
+/** Where scripts get words from. */
+const WORDS = FIELD.stack | FIELD.memory | FIELD.contract | FIELD.input
+/** Whether the request's script may calculate with words. */
+let calculates = false
 /**
- * What keeps a script out: state, and words, whose big numbers take several times as long where all
- * is frozen.
+ * Whether fields keep a script out: the state does, and words with which it calculates, since
+ * arithmetic of big numbers takes up to half as long again where all is frozen.
  */
-const HEAVY = FIELD.journal | FIELD.stack | FIELD.memory | FIELD.contract | FIELD.input
-/** Whether the script that ran last looks at none of that, as far as is known. */
+const isHeavy = (fields: number): boolean => (fields & FIELD.journal) !== 0 || (calculates && (fields & WORDS) !== 0)
+/** Whether the script that ran last looks at nothing that keeps it out, as far as is known. */
 let isLight = false
 
 /**
@@ -223,11 +227,12 @@ function sealedFor(begin: Begin): Fresh | undefined {
   if (isFirst) {
     const source = sourceOf(begin) ?? ''
     plain = isPlain(source) && !source.includes('bigInt') ? begin.request : undefined
+    calculates = mayCalculate(source)
     transactions = steps = 0
   }
   const isWorth = transactions >= FRESH_FIRST && steps < transactions * STEPS_WORTH
   transactions++
-  const isKnownLight = begin.fields !== null && (begin.fields & HEAVY) === 0
+  const isKnownLight = begin.fields !== null && !isHeavy(begin.fields)
   return isWorth && isKnownLight && plain === begin.request ? where.sealed() : undefined
 }
 

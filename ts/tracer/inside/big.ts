@@ -9,6 +9,7 @@ const BASE = 1e7
  */
 const PIECE_BITS = 28
 const PIECE = 2 ** PIECE_BITS
+const PIECE_MASK = PIECE - 1
 const DIVIDED = 10
 /** High halves below this belong to numbers below 2^53, which the library keeps as doubles. */
 const EXACT_HIGH = 2 ** 21
@@ -91,35 +92,41 @@ export function bigOfWord(words: Int32Array, at: number): object {
   ) {
     return new NewSmall(high * 0x1_0000_0000 + (swap(words[at + 7] as number) >>> 0))
   }
-  return new NewLarge(digits(pieces(words, at)))
+  divide(words, at)
+  return new NewLarge(digits())
 }
 
-/** A word in pieces of 28 bits, the most significant first. */
-function pieces(words: Int32Array, at: number): number[] {
-  const out = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-  let held = 0
-  let bits = 0
-  let next = DIVIDED - 1
-  // Half a word at a time: 27 bits that are held and 16 more fit into a double.
-  for (let half = 15; half >= 0; half--) {
-    const word = swap(words[at + (half >> 1)] as number)
-    held += (half % 2 === 1 ? word & 0xffff : word >>> 16) * 2 ** bits
-    bits += 16
-    if (bits >= PIECE_BITS && next > 0) {
-      out[next--] = held % PIECE
-      held = floor(held / PIECE)
-      bits -= PIECE_BITS
-    }
-  }
-  out[0] = held
-  return out
+/** The pieces of a word, the most significant first; used up by `digits`. */
+const rest = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+
+/** Divides a word into `rest`. */
+function divide(words: Int32Array, at: number): void {
+  const a = swap(words[at + 7] as number)
+  const b = swap(words[at + 6] as number)
+  const c = swap(words[at + 5] as number)
+  const d = swap(words[at + 4] as number)
+  const e = swap(words[at + 3] as number)
+  const f = swap(words[at + 2] as number)
+  const g = swap(words[at + 1] as number)
+  const h = swap(words[at] as number)
+  rest[9] = a & PIECE_MASK
+  rest[8] = ((a >>> 28) | (b << 4)) & PIECE_MASK
+  rest[7] = ((b >>> 24) | (c << 8)) & PIECE_MASK
+  rest[6] = ((c >>> 20) | (d << 12)) & PIECE_MASK
+  rest[5] = ((d >>> 16) | (e << 16)) & PIECE_MASK
+  rest[4] = ((e >>> 12) | (f << 20)) & PIECE_MASK
+  rest[3] = ((f >>> 8) | (g << 24)) & PIECE_MASK
+  rest[2] = g >>> 4
+  rest[1] = h & PIECE_MASK
+  rest[0] = h >>> 28
 }
 
-/** Digits of the library's base of a number in pieces, which are used up. */
-function digits(rest: number[]): number[] {
+/** Digits of the library's base of the number in `rest`. */
+function digits(): number[] {
   const out: number[] = []
   let first = 0
   let count = 0
+  while (first < DIVIDED && rest[first] === 0) first++
   while (first < DIVIDED) {
     let remainder = 0
     for (let i = first; i < DIVIDED; i++) {

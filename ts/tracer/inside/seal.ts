@@ -4,7 +4,7 @@
 // Anything that would reveal the seal throws as well when it is read, as does every way to create
 // code, to catch errors later, or to reach built-ins that hold a state. After any error the
 // transaction is run again in a fresh realm, so the error is never visible.
-import { bigIntLibrary } from './big.ts'
+import { bigIntLibrary, bigOfDecimal } from './big.ts'
 import { FRAME, FRAME_RESULT } from './calls.ts'
 import { LOG } from './log.ts'
 import { defineProperty, getPrototypeOf } from './primordials.ts'
@@ -75,6 +75,9 @@ function hidden(): readonly unknown[] {
     new Map().entries(),
     new Set().entries(),
     /x/,
+    // Of either class of the library.
+    bigOfDecimal('1'),
+    bigOfDecimal('100000000000000000000'),
     LOG,
     FRAME,
     FRAME_RESULT,
