@@ -473,7 +473,8 @@ fn full_disk(background_threads: usize) {
         matches!(&error, LittError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull),
         "{error}"
     );
-    assert!(table.flush().is_err());
+    // Where the thread met the full disk first, by sealing a segment, no put waits.
+    assert!(table.flush().is_err() || put == 50, "puts up to {put} wait");
     assert_holds(&table, 0..put, 250);
     faults.full.store(false, Ordering::SeqCst);
     fill(&table, put..220);
