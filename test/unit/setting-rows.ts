@@ -123,6 +123,7 @@ export const ROWS: Record<SettingKey, Row> = {
   'evm.trace_bake_use_snapshot': [false, ...ON],
   'evm.trace_bake_snapshot_window': count(64),
   'evm.trace_bake_canonical_configs': [false, ...ON],
+  'evm.trace_cache_gzip_level': [6, '0', '0', 0, '"7"', '10'],
   'evm.trace_cache_hot_bytes': [134_217_728, '7 MiB', '"7 MiB"', 7_340_032, 'true', '-1'],
   'littable.MetricsEnabled': [false, ...ON],
   'littable.MetricsPort': [9101, ...PORTS],

@@ -22,8 +22,8 @@ interface BufferPool {
 const CHUNKS: BufferPool = { bytes: CHUNK_BYTES_MAX, most: 16, buffers: [] }
 
 /**
- * 16 MiB for answers of one piece that are larger than a chunk: where more clients than buffers take
- * such answers at once, V8 collects all garbage after every 32 MiB of new ones.
+ * 16 MiB for answers of one piece that are larger than a chunk: where more clients than buffers
+ * take such answers at once, V8 collects all garbage after every 32 MiB of new ones.
  */
 const WHOLES: BufferPool = { bytes: WHOLE_BYTES_MAX, most: 16, buffers: [] }
 

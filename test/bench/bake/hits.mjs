@@ -32,6 +32,12 @@ const WARM_MS = 6000
 /** An answer of the hot cache must be so fast, as a part of the bare server's rate. */
 const HOT_LEAST = 0.85
 
+/**
+ * Plain answers that are stored uncompressed, beyond the hot cache, as a part of the bare server's
+ * rate.
+ */
+const PLAIN_LEAST = 0.8
+
 /** gzip answers beyond the hot cache, as a part of the rate of plain ones within it. */
 const GZIP_LEAST = 0.8
 
@@ -100,7 +106,12 @@ async function size({ name, transactions, blocks }, dir, rows, stored) {
   const chain = await generatedChain({ blocks, least: transactions, most: transactions })
   const home = path.join(dir, name.replace(' ', ''))
   importChain(home, chain)
-  run(process.execPath, [HEARTH, 'bake', '--home', home, '--from', '1', '--to', String(blocks), ...settings(0)])
+  const level0 = `${home}-uncompressed`
+  fs.cpSync(home, level0, { recursive: true })
+  const bake = (at, ...more) =>
+    run(process.execPath, [HEARTH, 'bake', '--home', at, '--from', '1', '--to', String(blocks), ...settings(0), ...more])
+  bake(level0, '--evm.trace_cache_gzip_level=0')
+  bake(home)
   // A home that a second node may have.
   const copy = `${home}-copy`
   fs.cpSync(home, copy, { recursive: true })
@@ -132,6 +143,19 @@ async function size({ name, transactions, blocks }, dir, rows, stored) {
     const theirs = { port: barePort, requests: plain }
     const hot = await pairs({ port: portOf(node), requests: plain }, theirs)
     rows.push(row(name, 'hot plain, beside bare node:http', hot, HOT_LEAST))
+    const uncompressed = await serveHearth(level0, settings(Math.ceil(raw / 4)))
+    try {
+      rows.push(
+        row(
+          name,
+          'plain, stored uncompressed, over four times the hot cache, beside bare node:http',
+          await pairs({ port: portOf(uncompressed), requests: plain }, theirs),
+          PLAIN_LEAST,
+        ),
+      )
+    } finally {
+      await uncompressed.stop()
+    }
     const cold = await serveHearth(copy, settings(Math.ceil(raw / 4)))
     try {
       rows.push(

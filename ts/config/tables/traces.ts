@@ -222,6 +222,12 @@ export const TRACES = {
     default: false,
     doc: 'Whether callTracer with withLog and prestateTracer with diffMode are baked in addition to evm.trace_bake_tracers, and requests whose tracerConfig means the same as a baked one are served from the cache.',
   }),
+  'evm.trace_cache_gzip_level': setting({
+    core: 'bake.gzipLevel',
+    kind: integer(0, 9),
+    default: 6,
+    doc: 'Compression level of what is baked from now on; at 0 answers are stored uncompressed, so that sending them plain costs no inflation, and take several times as much disk space.',
+  }),
   'evm.trace_cache_hot_bytes': setting({
     core: 'bake.hotBytes',
     kind: offAt(0, bytes(0, 1024 * GIB)),

@@ -163,11 +163,16 @@ impl BakedBlock {
         Ok(Some((pieces, inflated)))
     }
 
-    /// Whether [`Self::gzip`] has something for a part.
+    /// Whether [`Self::gzip`] has something for a part that is smaller than the part itself.
     pub fn packs(&self, part: Part) -> bool {
-        let own =
-            |range: &Range<u64>| self.directory().is_ok_and(|directory| directory.own_piece(range).is_some());
-        self.range(part).is_ok_and(|(range, failed)| !failed && (part == Part::Block || own(&range)))
+        let (Ok((range, false)), Ok(directory)) = (self.range(part), self.directory()) else { return false };
+        match part {
+            Part::Block => u64::from(directory.header.body_end) < directory.header.raw,
+            Part::Transaction(_) => directory.own_piece(&range).is_some_and(|index| {
+                let piece = directory.piece(index);
+                piece.stored < piece.raw
+            }),
+        }
     }
 
     /// A part as one gzip member, `head` before it and `tail` behind it. `None` for an error, and

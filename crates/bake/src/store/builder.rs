@@ -13,8 +13,11 @@ use hearth_tracers::{ElementSink, JsonWriter, Sink, SinkClosed};
 /// Most bytes of a stored answer; blocks with larger ones are traced live.
 pub const MAX_ANSWER_BYTES: usize = 256 << 20;
 
-/// Level of deflate. Higher ones cost a multiple of the time for a hundredth of the bytes.
-const LEVEL: u32 = 6;
+/// Default level of deflate. Higher ones cost a multiple of the time for a hundredth of the bytes.
+pub const DEFAULT_LEVEL: u32 = 6;
+
+/// Highest level of deflate.
+pub const MAX_LEVEL: u32 = 9;
 
 /// Runs shorter than this go into stored blocks: a deflated one ends with a full flush of five
 /// bytes, and begins with a table of codes.
@@ -86,8 +89,9 @@ struct OpenPiece {
 }
 
 impl AnswerBuilder {
-    /// A builder of the answer of a block at this height.
-    pub fn new(number: Height) -> Self {
+    /// A builder of the answer of a block at this height, compressed at a level of deflate from 0
+    /// to [`MAX_LEVEL`]. At 0 it is stored as it is, so that reading it costs no inflation.
+    pub fn new(number: Height, level: u32) -> Self {
         let mut builder = Self {
             number,
             value: vec![0; HEADER_BYTES],
@@ -99,7 +103,7 @@ impl AnswerBuilder {
             keyed: false,
             failed: false,
             own: None,
-            deflate: Compress::new(Compression::new(LEVEL), false),
+            deflate: Compress::new(Compression::new(level.min(MAX_LEVEL)), false),
             crc: crc32fast::Hasher::new(),
             raw: 0,
             failure: None,

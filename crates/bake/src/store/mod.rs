@@ -15,6 +15,6 @@ mod layout;
 mod tests;
 
 pub use block::{AnswerBytes, BakedBlock, Found, GzipAnswer, Part, PlainAnswer};
-pub use builder::{AnswerBuilder, BakedAnswer, MAX_ANSWER_BYTES};
+pub use builder::{AnswerBuilder, BakedAnswer, DEFAULT_LEVEL, MAX_ANSWER_BYTES, MAX_LEVEL};
 pub use db::{TraceDb, TraceDbOptions};
 pub use layout::OWN_PIECE_BYTES;

@@ -41,7 +41,11 @@ fn text(bytes: usize, seed: u64) -> Vec<u8> {
 }
 
 fn build(number: u64, samples: &[Sample]) -> BakedAnswer {
-    let mut builder = AnswerBuilder::new(number);
+    build_at(number, samples, DEFAULT_LEVEL)
+}
+
+fn build_at(number: u64, samples: &[Sample], level: u32) -> BakedAnswer {
+    let mut builder = AnswerBuilder::new(number, level);
     for (index, sample) in samples.iter().enumerate() {
         builder.begin(&tx(index));
         match sample {
@@ -115,8 +119,12 @@ fn gunzipped(block: &BakedBlock, part: Part) -> Option<Vec<u8>> {
 
 /// Puts the block, reads every part of it plain and in gzip, cold and hot, and compares.
 fn check(samples: &[Sample], hot_bytes: usize) {
+    [0, DEFAULT_LEVEL].iter().for_each(|level| check_at(samples, hot_bytes, *level));
+}
+
+fn check_at(samples: &[Sample], hot_bytes: usize, level: u32) {
     let dir = tempfile::tempdir().unwrap();
-    let answer = build(7, samples);
+    let answer = build_at(7, samples, level);
     let whole = expected(samples);
     assert_eq!((answer.transactions(), answer.raw_bytes()), (samples.len(), whole.len() as u64));
     {
@@ -141,6 +149,8 @@ fn check(samples: &[Sample], hot_bytes: usize) {
             let large = sample.as_ref().is_ok_and(|bytes| bytes.len() >= OWN_PIECE_BYTES);
             let unpacked = gunzipped(&block, part);
             assert_eq!(unpacked.is_some(), large, "{index}");
+            // Only what is smaller so is sent as it is stored.
+            assert_eq!(block.packs(part), large && level > 0, "{index}");
             assert!(unpacked.is_none_or(|bytes| Ok(&bytes) == sample.as_ref()), "{index}");
             block.verify(part).unwrap();
         }

@@ -1,7 +1,7 @@
 //! Settings of the traces that are computed ahead of requests.
 
 use crate::NodeError;
-use hearth_bake::BakedTracer;
+use hearth_bake::{BakedTracer, MAX_LEVEL};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub struct BakeConfig {
     pub snapshot_window: usize,
     /// Longest bake of one block, in milliseconds.
     pub timeout_ms: u64,
+    /// Level of deflate of what is baked from now on, 0 to 9; 0 stores answers as they are.
+    pub gzip_level: u32,
     /// Bound of inflated answers in memory, in bytes; 0 for none.
     pub hot_bytes: usize,
     /// Whether tracers with their most used options are baked too.
@@ -79,6 +81,10 @@ impl BakeConfig {
         if let Some((field, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(NodeError::Config { reason: format!("{field} must be at least 1") });
         }
+        if self.gzip_level > MAX_LEVEL {
+            let reason = format!("bake.gzipLevel must be 0 to {MAX_LEVEL}");
+            return Err(NodeError::Config { reason });
+        }
         self.baked_tracers().map(drop)
     }
 }
@@ -118,6 +124,7 @@ mod tests {
             use_snapshot: false,
             snapshot_window: 1,
             timeout_ms: 60_000,
+            gzip_level: hearth_bake::DEFAULT_LEVEL,
             hot_bytes: 0,
             canonical_configs: false,
         }

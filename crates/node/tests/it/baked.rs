@@ -7,7 +7,7 @@ use crate::{
 };
 use alloy_primitives::B256;
 use flate2::read::GzDecoder;
-use hearth_bake::{AnswerBuilder, BakedTracer, BlockKey, TraceDb, TraceDbOptions};
+use hearth_bake::{AnswerBuilder, BakedTracer, BlockKey, DEFAULT_LEVEL, TraceDb, TraceDbOptions};
 use hearth_chain::{Chain, ChainOptions};
 use hearth_flatkv::{Fsync, StateSettings};
 use hearth_metrics::Registry;
@@ -99,7 +99,9 @@ fn baked_answers_are_the_live_ones_byte_by_byte() {
             for over in [None, Some(0), None] {
                 let (have, from, gzip) =
                     traced(&node, "traceBlockByNumber", &args(&config), over).expect("baked");
-                assert_eq!((from, gzip), (Some(TraceSourceKind::Baked), over.is_some()), "{name} {tracer}");
+                // Shorter answers are not deflated, and gzip would make them longer.
+                let packs = over.is_some() && want.len() >= 256;
+                assert_eq!((from, gzip), (Some(TraceSourceKind::Baked), packs), "{name} {tracer}");
                 assert!(have == want, "{name} {tracer}: the block's answer differs, {over:?}");
             }
             let elements: Vec<Value> = serde_json::from_slice(&want).expect("JSON");
@@ -157,7 +159,7 @@ fn a_stored_error_is_that_of_the_transaction_in_its_block() {
     {
         let dir = home.path().join("data/trace_db/rows");
         let db = TraceDb::open(&dir, &TraceDbOptions::default(), &Registry::new()).expect("opens");
-        let mut builder = AnswerBuilder::new(1);
+        let mut builder = AnswerBuilder::new(1, DEFAULT_LEVEL);
         builder.begin(&sent[0].parse::<B256>().expect("a hash"));
         builder.fail("tracing failed: <gas> & \"more\"");
         builder.end();
@@ -384,7 +386,7 @@ fn large_answers_are_read_as_they_are_asked_for() {
     {
         let dir = home.path().join("data/trace_db/rows");
         let db = TraceDb::open(&dir, &TraceDbOptions::default(), &Registry::new()).expect("opens");
-        let mut builder = AnswerBuilder::new(1);
+        let mut builder = AnswerBuilder::new(1, DEFAULT_LEVEL);
         builder.begin(&sent.parse::<B256>().expect("a hash"));
         result.chunks(64 << 10).for_each(|chunk| builder.write(chunk).expect("there is room"));
         builder.end();

@@ -19,6 +19,8 @@ pub struct HomeSource {
     db: Arc<TraceDb>,
     /// Longest bake of one block.
     timeout: Duration,
+    /// Level of deflate.
+    level: u32,
     /// Capsules in memory, where the settings have that.
     recent: Option<Arc<RecentCapsules>>,
 }
@@ -31,8 +33,9 @@ impl HomeSource {
     pub fn new(traces: Arc<Traces>) -> Result<Self, NodeError> {
         let none = || NodeError::Store { message: "the trace cache is not open".to_owned() };
         let db = traces.db().ok_or_else(none)?.clone();
-        let timeout = traces.home().config().bake.timeout();
-        Ok(Self { traces, db, timeout, recent: None })
+        let config = &traces.home().config().bake;
+        let (timeout, level) = (config.timeout(), config.gzip_level);
+        Ok(Self { traces, db, timeout, level, recent: None })
     }
 
     /// The same, which looks for capsules in memory first.
@@ -56,7 +59,8 @@ impl HomeSource {
     ) -> Result<Vec<BakedAnswer>, BakeFailure> {
         let plans = tracers.iter().map(|tracer| self.plan(*tracer)).collect::<Result<Vec<_>, _>>()?;
         let number = block.number();
-        let mut builders: Vec<AnswerBuilder> = tracers.iter().map(|_| AnswerBuilder::new(number)).collect();
+        let mut builders: Vec<AnswerBuilder> =
+            tracers.iter().map(|_| AnswerBuilder::new(number, self.level)).collect();
         let limits = Limits { call_timeout: self.timeout, cancel: stop.clone(), ..Limits::default() };
         let done = {
             let mut sinks: Vec<&mut dyn ElementSink> =
