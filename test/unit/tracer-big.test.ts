@@ -30,7 +30,7 @@ describe('a word as a number', () => {
     let seed = 1n
     for (let i = 0; i < 2000; i++) {
       seed = (seed * 6364136223846793005n + 1442695040888963407n) % 2n ** 64n
-      const wide = (seed << 192n) ^ (seed * seed << 64n) ^ (seed >> 3n)
+      const wide = (seed << 192n) ^ ((seed * seed) << 64n) ^ (seed >> 3n)
       const value = BigInt.asUintN(256, wide) >> BigInt(i % 203)
       expectSame(value)
     }
