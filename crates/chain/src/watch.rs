@@ -22,9 +22,9 @@ pub struct AddedBlock {
     pub transactions: usize,
 }
 
-/// Receives changes of the chain. Called on the thread that changes it, right after each change; in
-/// an import the head moves when its block is committed, and the next one may be executed by then.
-/// It must not wait, and must not change the chain.
+/// Receives changes of the chain. Called on the thread that changes it, right after each change; an
+/// import commits runs of blocks on a thread of its own, and reports the head that a run leaves
+/// before it commits the next one. It must not wait, and must not change the chain.
 pub trait ChainWatcher: Send + Sync {
     /// A block was committed at this height; with its capsule, where it has one.
     fn committed(&self, _height: Height, _hash: B256, _capsule: Option<&Arc<TraceCapsule>>) {}
