@@ -73,11 +73,17 @@ export function whyNoLibrary(root = ROOT): string {
 const NO_WASM_SWITCH = 24
 
 /**
+ * The first major version of Node whose V8 decides by the number of calls when to optimize, and
+ * refuses `--interrupt-budget`.
+ */
+const NO_BUDGET_SWITCH = 22
+
+/**
  * Options of V8 and Node: isolated-vm needs Node's own start snapshot off; what scripts must not
  * have is switched off in the engine too; less memory is reserved ahead, which a process that may
- * be one of many does not need. Code is optimized after seven times as much work as by default: a
- * transaction with a context of its own begins with cold code, and of a block of those the compiler
- * took half of the processor time.
+ * be one of many does not need. Under Node 20 code is optimized after seven times as much work as
+ * by default: a transaction with a context of its own begins with cold code, and of a block of
+ * those the compiler took half of the processor time.
  */
 const optionsFor = (node: number): readonly string[] => [
   '--no-node-snapshot',
@@ -85,7 +91,7 @@ const optionsFor = (node: number): readonly string[] => [
   '--no-warnings',
   '--stack-size=900',
   '--max-semi-space-size=8',
-  '--interrupt-budget=500000',
+  ...(node < NO_BUDGET_SWITCH ? ['--interrupt-budget=500000'] : []),
 ]
 
 /** The major version of the Node that runs this. */

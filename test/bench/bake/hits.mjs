@@ -143,33 +143,24 @@ async function size({ name, transactions, blocks }, dir, rows, stored) {
     const theirs = { port: barePort, requests: plain }
     const hot = await pairs({ port: portOf(node), requests: plain }, theirs)
     rows.push(row(name, 'hot plain, beside bare node:http', hot, HOT_LEAST))
-    const uncompressed = await serveHearth(level0, settings(Math.ceil(raw / 4)))
-    try {
-      rows.push(
-        row(
-          name,
-          'plain, stored uncompressed, over four times the hot cache, beside bare node:http',
-          await pairs({ port: portOf(uncompressed), requests: plain }, theirs),
-          PLAIN_LEAST,
-        ),
-      )
-    } finally {
-      await uncompressed.stop()
+    const over = 'over four times the hot cache, beside'
+    const beyond = async (at, measure) => {
+      const cold = await serveHearth(at, settings(Math.ceil(raw / 4)))
+      try {
+        await measure(portOf(cold))
+      } finally {
+        await cold.stop()
+      }
     }
-    const cold = await serveHearth(copy, settings(Math.ceil(raw / 4)))
-    try {
-      rows.push(
-        row(
-          name,
-          'plain over four times the hot cache, beside bare node:http',
-          await pairs({ port: portOf(cold), requests: plain }, theirs),
-        ),
-      )
-      const both = await pairs({ port: portOf(cold), requests: packed }, { port: portOf(node), requests: plain })
-      rows.push(row(name, 'gzip over four times the hot cache, beside hot plain', both, GZIP_LEAST))
-    } finally {
-      await cold.stop()
-    }
+    await beyond(level0, async (port) => {
+      const rates = await pairs({ port, requests: plain }, theirs)
+      rows.push(row(name, `plain, stored uncompressed, ${over} bare node:http`, rates, PLAIN_LEAST))
+    })
+    await beyond(copy, async (port) => {
+      rows.push(row(name, `plain ${over} bare node:http`, await pairs({ port, requests: plain }, theirs)))
+      const both = await pairs({ port, requests: packed }, { port: portOf(node), requests: plain })
+      rows.push(row(name, `gzip ${over} hot plain`, both, GZIP_LEAST))
+    })
   } finally {
     await bare?.stop()
     await node.stop()

@@ -34,7 +34,7 @@ export const STATE = {
     kind: integer(0, Number.MAX_SAFE_INTEGER),
     default: 10_000,
     unit: 'blocks',
-    doc: 'Interval of snapshots of the state: one is taken at every height that is a multiple of this. 0 takes none.',
+    doc: 'Interval of snapshots of the state: one is taken at every height that is a multiple of this, or up to 63 blocks above it where an import commits several blocks in one step. 0 takes none.',
   }),
   'state-commit.flatkv.snapshot_keep': setting({
     core: 'flatkv.snapshotKeep',

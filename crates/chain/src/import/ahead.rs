@@ -104,12 +104,15 @@ impl<'scope> Ahead<'scope> {
 
     /// Waits for the commit that is under way; `None` where there is none. `latest` gives the state
     /// of the head.
-    pub fn wait(&mut self, latest: impl FnOnce() -> Option<StateView>) -> Option<RunDone> {
+    pub fn wait(
+        &mut self,
+        latest: impl FnOnce() -> Option<StateView>,
+    ) -> Option<Result<RunDone, ChainError>> {
         let done = self.runs.wait()?;
         let latest = latest();
         self.uncommitted = match (self.uncommitted.take(), latest) {
             // Behind a block that failed the others are dropped.
-            _ if done.failed.is_some() => None,
+            _ if done.as_ref().map_or(true, |done| done.failed.is_some()) => None,
             (Some(rest), Some(below)) if !rest.run.is_empty() => {
                 Some(Uncommitted { below, committing: Layer::default(), ..rest })
             }

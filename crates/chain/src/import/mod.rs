@@ -235,7 +235,8 @@ impl Chain {
         ahead: &mut Ahead<'_>,
         progress: &mut Progress,
     ) -> Result<(), ChainError> {
-        let Some(RunDone { run, last, failed }) = ahead.wait(|| self.kv.latest()) else { return Ok(()) };
+        let Some(done) = ahead.wait(|| self.kv.latest()) else { return Ok(()) };
+        let RunDone { run, last, failed } = done?;
         if let (Some(built), Some(place)) = (run.last(), last) {
             self.choose(guard, built.hash)?;
             progress.number = built.block.header.number;

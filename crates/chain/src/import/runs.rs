@@ -31,7 +31,6 @@ enum Order {
 }
 
 /// How a commit ended.
-#[derive(Default)]
 pub(super) struct RunDone {
     /// The blocks that are committed, and where the last one was.
     pub run: Vec<Built>,
@@ -40,7 +39,7 @@ pub(super) struct RunDone {
     pub failed: Option<(Place, ChainError)>,
 }
 
-/// The thread, seen by the one that gives it blocks.
+/// The commit thread, as the executing thread uses it.
 pub(super) struct Runs<'scope> {
     orders: SyncSender<Order>,
     done: Receiver<RunDone>,
@@ -72,7 +71,7 @@ impl<'scope> Runs<'scope> {
         Self { orders, done: done_out, is_committing: false, thread: Some(thread) }
     }
 
-    /// Has the state root of a block checked, which follows the one before.
+    /// Sends a block, which follows the one before, to have its state root checked.
     pub fn check(&self, block: AheadBlock) {
         // Where the thread panicked, `wait` resumes the panic.
         let _ = self.orders.send(Order::Check(Box::new(block)));
@@ -85,15 +84,16 @@ impl<'scope> Runs<'scope> {
     }
 
     /// Waits for the commit that is under way; `None` where there is none.
-    pub fn wait(&mut self) -> Option<RunDone> {
+    ///
+    /// # Errors
+    /// [`ChainError::Cancelled`] where the thread ended without an answer.
+    pub fn wait(&mut self) -> Option<Result<RunDone, ChainError>> {
         if !take(&mut self.is_committing) {
             return None;
         }
-        let done = self.done.recv();
-        Some(done.unwrap_or_else(|_| match self.thread.take().map(ScopedJoinHandle::join) {
-            // Without an answer it panicked.
+        Some(self.done.recv().or_else(|_| match self.thread.take().map(ScopedJoinHandle::join) {
             Some(Err(panic)) => resume_unwind(panic),
-            Some(Ok(())) | None => RunDone::default(),
+            Some(Ok(())) | None => Err(ChainError::Cancelled),
         }))
     }
 }
@@ -109,7 +109,7 @@ struct Run<'c> {
     total_difficulty: U256,
     /// The first block that does not follow them, and why.
     failed: Option<(Place, ChainError)>,
-    /// Whether a failure was reported: what comes behind it stands on blocks that are not there.
+    /// Whether a failure was reported: later blocks build on blocks that were dropped.
     is_over: bool,
 }
 
@@ -181,27 +181,30 @@ impl<'c> Run<'c> {
         let difficulty = self.total_difficulty - difficulty_of(run);
         match run {
             [built] => self.store_one(built, difficulty, trie),
-            _ => {
-                let capsules = self.chain.store_run(run, difficulty, trie)?;
-                self.chain.notify_of_run(run, &capsules);
-                Ok(())
-            }
+            _ => self.store_together(run, difficulty, trie),
         }
     }
 
-    /// Commits a block on the head, which has this total difficulty.
-    fn store_one(
+    /// Commits blocks on the head, which has this total difficulty, in one step.
+    fn store_together(
         &self,
-        Built { hash, block, output }: &Built,
+        run: &[Built],
         difficulty: U256,
         trie: Option<TrieUpdate>,
     ) -> Result<(), ChainError> {
+        let capsules = self.chain.store_run(run, difficulty, trie)?;
+        self.chain.notify_of_run(run, &capsules);
+        Ok(())
+    }
+
+    /// Commits a block on the head, which has this total difficulty.
+    fn store_one(&self, built: &Built, difficulty: U256, trie: Option<TrieUpdate>) -> Result<(), ChainError> {
+        let Built { hash, block, output } = built;
         match output {
             BuiltOutput::Executed(output) => {
                 self.chain.commit(block, *hash, difficulty + block.header.difficulty, output, trie)
             }
-            // Blocks of an import are executed, empty ones too.
-            BuiltOutput::Empty(_) => Ok(()),
+            BuiltOutput::Empty(_) => self.store_together(std::slice::from_ref(built), difficulty, trie),
         }
     }
 
@@ -225,7 +228,8 @@ impl<'c> Run<'c> {
         (run.len(), None)
     }
 
-    /// The trie after blocks, once more: the changes of one behind them are in the other.
+    /// The update of the trie by these blocks, computed again where the session of the run is of no
+    /// use: it has the changes of a later block, or the commit of its update failed.
     fn update_of(&self, run: &[Built]) -> Result<Option<TrieUpdate>, ChainError> {
         let mut roots = self.chain.kv.roots()?;
         run.iter().try_for_each(|built| roots.apply(&built.output.changes()))?;
