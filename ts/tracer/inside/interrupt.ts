@@ -16,8 +16,8 @@ let final = false
 /** Gets fields while the script waits; undefined where the whole run is done again for them. */
 let fetch: ((fields: number) => void) | undefined
 
-/** From here on fields that are missing are got by this. */
-export function fetchWith(get: (fields: number) => void): void {
+/** From here on fields that are missing are got by this, if there is a way. */
+export function fetchWith(get: ((fields: number) => void) | undefined): void {
   fetch = get
 }
 

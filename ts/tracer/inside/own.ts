@@ -40,6 +40,8 @@ export interface Own {
   interruption(): unknown
   /** Whether the transaction was given up while a hook waited for something. */
   isStopped(): boolean
+  /** The trace is over: hooks and recorder are not referenced any more. */
+  end(): void
 }
 
 /**
@@ -111,5 +113,6 @@ export function own(script: Record<string, unknown>, recorder: Recorder): Own {
     hook: () => hook,
     interruption,
     isStopped,
+    end: () => fetchWith(undefined),
   }
 }
