@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { engineClient, move, payloadsOf, place } from './engine.mjs'
-import { follower, losing, now, pause, reached, TRACE } from './follow-process.mjs'
+import { follower, headOf, losing, now, pause, reached, TRACE } from './follow-process.mjs'
 import { freePort, HEARTH, run, started } from './process.mjs'
 import { ask, result } from './rpc.mjs'
 import { median, spread } from './stats.mjs'
@@ -32,9 +32,9 @@ const POLLED = ['--follow.poll_interval=50ms']
  * Milliseconds from a head to its trace on a follower, and of the upstream's own witness and
  * trace. By the follower's own head: a block that it lacks is one of its upstream's answers.
  */
-async function one(node, upstream, hash, witnessMethod) {
+async function one(node, upstream, { number, hash }, witnessMethod) {
   const began = now()
-  while ((await result(node.url, 'eth_getBlockByNumber', ['latest', false])).hash !== hash) await pause(LOOK_MS)
+  while ((await headOf(node.url)) < number) await pause(LOOK_MS)
   await ask(node.url, 'debug_traceBlockByHash', [hash, TRACE])
   const seen = now() - began
   const witness = await ask(upstream.url, witnessMethod, [hash])
@@ -68,7 +68,7 @@ async function ofGeth(dir, payloads, genesis, isPolled) {
       await reached(node.url, 1)
       for (const [i, payload] of payloads.slice(1).entries()) {
         await give(payload)
-        const [ours, other] = await one(node, geth, payload.hash, 'debug_executionWitnessByHash')
+        const [ours, other] = await one(node, geth, payload, 'debug_executionWitnessByHash')
         if (i >= WARM) {
           seen.push(ours)
           theirs.push(other)
@@ -96,7 +96,8 @@ async function ofDev(dir, isPolled) {
     const [from, to] = await result(dev.url, 'eth_accounts', [])
     const send = async () => {
       const hash = await result(dev.url, 'eth_sendTransaction', [{ from, to, value: '0x1' }])
-      return (await result(dev.url, 'eth_getTransactionReceipt', [hash])).blockHash
+      const { blockNumber, blockHash } = await result(dev.url, 'eth_getTransactionReceipt', [hash])
+      return { number: Number(blockNumber), hash: blockHash }
     }
     await send()
     const settings = isPolled ? POLLED : ['--upstream-ws', `ws://127.0.0.1:${ws}`]

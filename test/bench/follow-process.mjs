@@ -39,11 +39,7 @@ export async function follower(home, upstream, genesis, { settings = [], from = 
 }
 
 /** Number of the newest block that a follower has; 0 before the first one. */
-const headOf = (url) =>
-  result(url, 'eth_getBlockByNumber', ['latest', false]).then(
-    (block) => Number(block?.number ?? 0),
-    () => 0,
-  )
+export const headOf = (url) => result(url, 'eth_blockNumber', []).then(Number, () => 0)
 
 /** Waits until a follower has a block; number and time of its first head, and of this one. */
 export async function reached(url, number) {

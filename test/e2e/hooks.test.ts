@@ -375,6 +375,42 @@ describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
     expect(await Promise.all(sampled().flatMap((hash) => [histogram(hash), state(hash)]))).toEqual(alone)
   })
 
+  it('later traces with the same hook see nothing of earlier ones', async () => {
+    const step = (log: object): void => {
+      const marked = log as { seen?: Set<number>; getPC(): number }
+      marked.seen ??= new Set()
+      marked.seen.add(marked.getPC() + marked.seen.size)
+      sizes.push(marked.seen.size)
+    }
+    const sizes: number[] = []
+    const traces: number[][] = []
+    for (let i = 0; i < 3; i++) {
+      await traceWith('traceCall', loop(30_000), { step, result: () => undefined } as ScriptHooks)
+      traces.push(sizes.splice(0))
+    }
+    expect(traces[0]?.length).toBeGreaterThan(100)
+    expect(traces[1]).toEqual(traces[0])
+    expect(traces[2]).toEqual(traces[0])
+
+    let kept: { getPC(): number } | undefined
+    const keeps = {
+      step: (log: { getPC(): number }) => {
+        kept ??= log
+      },
+      result: () => kept?.getPC(),
+    }
+    const last = await traceWith('traceCall', loop(30_000), keeps)
+    expect(await traceWith('traceCall', loop(30_000), keeps)).toBe(last)
+    expect(kept?.getPC()).toBe(0)
+
+    const clears: Partial<ScriptHooks> = { step: () => undefined }
+    clears.result = () => {
+      clears.step = clears.result = undefined as never
+      return 7
+    }
+    expect(await traceWith('traceCall', loop(30_000), clears as ScriptHooks)).toBe(7)
+  })
+
   it('leaves the globals of the process as they are', async () => {
     const names = () => Reflect.ownKeys(globalThis).map(String)
     const before = names()

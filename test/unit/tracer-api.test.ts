@@ -3,6 +3,7 @@
 // otherwise, the test says so.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptCommand } from '../../dist/tracer/command.js'
+import { FIELD } from '../../ts/tracer/inside/fields.ts'
 import { account, type Base, type Child, chunk, code, enter, exit, memory, slot, startChild, stepError, wiped } from './tracer-channel.ts'
 
 const TO = 'cc'.padStart(40, '0')
@@ -440,6 +441,23 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
       const source = '{setup:function(cfg){this.c=cfg},fault:function(){},result:function(){return [this.c,typeof this.c]}}'
       expect((await run(source)).result).toEqual(['{}', 'string'])
       expect((await run(source, { config: '{"a":[1, 2]}' })).result).toEqual(['{"a":[1, 2]}', 'string'])
+    })
+
+    it.each([
+      ['Promise.reject(1);return 5', '', 5],
+      ['return (async function(){throw new Error("x")})() instanceof Promise', '', true],
+      ['return this.n', 'var t=this;(async function(){t.n++;throw "x"})()', 4],
+    ])('a rejected promise without a handler has no effect: %s, %s', async (result, step, expected) => {
+      const source = `{n:0,step:function(log){${step}},fault:function(){},result:function(){${result}}}`
+      expect((await run(source)).result).toBe(expected)
+    })
+
+    it('an async function that looks at what was not recorded has it recorded', async () => {
+      const step = 'var t=this,k="get"+"PC";(async function(){t.n+=log[k]()})()'
+      const source = `{n:0,step:function(log){${step}},fault:function(){},result:function(){return this.n}}`
+      const { needs } = await run(source)
+      expect(needs).toBe(FIELD.pc)
+      expect((await run(source, { fields: FIELD.step | FIELD.pc })).result).toBe(11)
     })
 
     it('promises are settled before result', async () => {

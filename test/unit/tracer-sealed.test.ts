@@ -197,6 +197,15 @@ describe.skipIf('unavailable' in scriptCommand())('a script over several transac
     expect(isPlain(script(body))).toBe(false)
   })
 
+  it.each([
+    '{a:1}); var x = 1; ({y:this.x, step:function(){}, fault:function(){}, result:function(){return this.y}}',
+    '{}); var toHex; ({fault:function(){}, step:function(){}, result:function(){return typeof toHex}}',
+  ])('%s leaves its parentheses: it stays out, and is the same each time', async (source) => {
+    expect(isPlain(source)).toBe(false)
+    const first = await run(source, ++request)
+    for (let i = 0; i < TIMES; i++) expect(await run(source, request)).toEqual(first)
+  })
+
   it('lets the usual scripts in', () => {
     const usual = [
       '{gasStats: {}, step: function(log, db) { var op = log.op.toString(); if (!this.gasStats[op]) { this.gasStats[op] = {count: 0} } this.gasStats[op].count++ }, fault: function(log, db) {}, result: function(ctx, db) { return this.gasStats }}',

@@ -66,28 +66,29 @@ type Factory = (library: unknown, opcodes: readonly string[]) => Copy
 let factory: Factory | undefined
 let library: unknown
 
-/**
- * The copy of the last trace that called this function and came to its end. V8 has optimized it for
- * the function: a trace of 10 M steps without it takes up to a third longer.
- */
-const idle = new WeakMap<object, Copy>()
-
-/** The function whose calls take most of a trace's time. */
-const hottest = ({ step, result }: ScriptHooks): object => step ?? result
+/** Most copies that are kept for later traces. */
+const IDLE_MAX = 8
 
 /**
- * A copy that no other trace uses. Two traces share one only if they have the same hook, and one
- * after the other.
+ * Copies that no trace uses, with the hook that the last trace of each called most, the one that
+ * was used last at the end. V8 has optimized the copy for that hook: a trace of 10 M steps with
+ * another copy takes up to a third longer.
  */
-function takeCopy(hooks: ScriptHooks): Copy {
-  const kept = idle.get(hottest(hooks))
-  if (kept !== undefined) {
-    idle.delete(hottest(hooks))
-    return kept
-  }
+const idle: { readonly hook: WeakRef<object>; readonly copy: Copy }[] = []
+
+/** A copy that no other trace uses: that of the last trace with the same hook, or a new one. */
+function takeCopy(hook: object): Copy {
+  const at = idle.findIndex((kept) => kept.hook.deref() === hook)
+  const [kept] = at < 0 ? [] : idle.splice(at, 1)
+  if (kept !== undefined) return kept.copy
   factory ??= new vm.Script(hooksScript(), { filename: 'hearth:hooks' }).runInThisContext() as Factory
   library ??= createRequire(import.meta.url)('big-integer')
   return factory(library, opcodeNames())
+}
+
+function keepCopy(hook: object, copy: Copy): void {
+  idle.push({ hook: new WeakRef(hook), copy })
+  if (idle.length > IDLE_MAX) idle.shift()
 }
 
 /** Milliseconds after which the event loop gets its turn. */
@@ -232,9 +233,9 @@ class Hooked<T> {
     }
   }
 
-  /** The copy may call the hooks of another trace. */
-  end(): void {
-    this.own.end()
+  /** Whether the copy may call the hooks of another trace. */
+  end(): boolean {
+    return this.own.end()
   }
 }
 
@@ -243,10 +244,10 @@ class Hooked<T> {
  * `isAborted` is polled between chunks. Rejects with `HookFailure`.
  */
 export async function runHooks<T>(link: HookLink, hooks: ScriptHooks<T>, isAborted: () => boolean): Promise<readonly T[]> {
-  const copy = takeCopy(hooks)
+  const hottest = hooks.step ?? hooks.result
+  const copy = takeCopy(hottest)
   const hooked = new Hooked<T>(link, hooks, copy)
   await hooked.run(isAborted)
-  hooked.end()
-  idle.set(hottest(hooks), copy)
+  if (hooked.end()) keepCopy(hottest, copy)
   return hooked.results
 }

@@ -101,8 +101,22 @@ const ARITHMETIC = new RegExp(
 /** Whether a script may calculate with big numbers. */
 export const mayCalculate = (text: string): boolean => ARITHMETIC.test(text)
 
+/**
+ * Whether no bracket is closed that was not opened: the text stays in the parentheses that it is
+ * evaluated in. One that leaves them could declare a global.
+ */
+function isEnclosed(all: readonly string[]): boolean {
+  let depth = 0
+  return all.every((word) => {
+    if ('([{'.includes(word)) depth++
+    else if (')]}'.includes(word)) depth--
+    return depth >= 0
+  })
+}
+
 /** Whether a script may run in a sealed realm. */
 export function isPlain(text: string): boolean {
   const all = isReadable(text) ? tokens(text) : undefined
-  return all?.every((word, i) => isLetIn(word, all[i + 1], all[i + 2])) ?? false
+  if (all === undefined || !isEnclosed(all)) return false
+  return all.every((word, i) => isLetIn(word, all[i + 1], all[i + 2]))
 }

@@ -15,8 +15,6 @@ use hearth_flatkv_storage::{
 };
 use std::{sync::atomic::Ordering::SeqCst, thread::sleep, time::Duration};
 
-/// Commits between two looks at a flush that is under way.
-const LOOK_EVERY: u64 = 64;
 /// Pause between two looks while a commit waits for a flush.
 const LOOK_PAUSE: Duration = Duration::from_millis(1);
 
@@ -44,8 +42,7 @@ impl Core {
 
     fn tend_flushes(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
         let due = writer.unflushed.is_due();
-        if writer.unflushed.pending.is_some() && (due || writer.unflushed.records.is_multiple_of(LOOK_EVERY))
-        {
+        if writer.unflushed.pending.is_some() && (writer.unflushed.is_look_due() || due) {
             self.look(writer, due)?;
         }
         if due {

@@ -7,6 +7,8 @@ use hearth_flatkv_storage::budget::Shares;
 const FLUSH_RECORDS: u64 = 4_500;
 /// Bytes of WAL after which a flush starts; a replay stays below 256 MiB.
 const FLUSH_WAL_BYTES: u64 = 96 << 20;
+/// Records between two looks at a flush that is under way.
+const LOOK_EVERY: u64 = 64;
 
 /// What was written since the last flush was started.
 #[derive(Debug)]
@@ -18,12 +20,14 @@ pub(crate) struct Unflushed {
     pub(crate) shares: Shares,
     /// Last WAL record that the flush under way covers.
     pub(crate) pending: Option<u64>,
+    /// `records` when the flush under way was looked at last.
+    looked: u64,
 }
 
 impl Unflushed {
     /// Nothing yet.
     pub(crate) fn new(shares: Shares) -> Self {
-        Self { records: 0, wal_bytes: 0, batch_bytes: 0, shares, pending: None }
+        Self { records: 0, wal_bytes: 0, batch_bytes: 0, shares, pending: None, looked: 0 }
     }
 
     /// Counts what is being replayed, which is as unflushed as what is written.
@@ -54,9 +58,42 @@ impl Unflushed {
         self.pending.is_some() || self.is_due()
     }
 
+    /// Whether it is time for another look at the flush under way, which it notes. A run adds many
+    /// records at once.
+    pub(crate) fn is_look_due(&mut self) -> bool {
+        let is_due = self.records - self.looked >= LOOK_EVERY;
+        if is_due {
+            self.looked = self.records;
+        }
+        is_due
+    }
+
     pub(crate) fn is_due(&self) -> bool {
         self.records >= FLUSH_RECORDS
             || self.wal_bytes >= FLUSH_WAL_BYTES
             || self.batch_bytes >= self.shares.flush_batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_is_looked_at_after_so_many_records_also_of_runs() {
+        let mut unflushed = Unflushed::new(Shares::of(256 << 20));
+        let mut looks = Vec::new();
+        for run in 1..=8 {
+            (0..50).for_each(|_| unflushed.add(0, 0));
+            if unflushed.is_look_due() {
+                looks.push(run);
+            }
+        }
+        assert_eq!(looks, [2, 4, 6, 8]);
+        unflushed.flush_began(7);
+        (1..LOOK_EVERY).for_each(|_| unflushed.add(0, 0));
+        assert!(!unflushed.is_look_due());
+        unflushed.add(0, 0);
+        assert!(unflushed.is_look_due());
     }
 }

@@ -138,11 +138,38 @@ function ended(outcome: string): boolean {
 
 const sourceOf = (begin: Begin): string | undefined => begin.source ?? SCRIPTS.get(begin.name ?? '')
 
+/** Calls the inside; throws what the engine throws. */
+type Call = (inside: Inside, ...args: unknown[]) => string
+
+const call: Call = (inside, ...args) => String(inside.applySync(undefined, args))
+
+/** The call of the inside that gives what the last one returned. */
+const RETURNED = 4
+
+/**
+ * As `call`, also where the engine throws because the script left a rejected promise without a
+ * handler.
+ */
+const callWithRejections: Call = (inside, ...args) => {
+  try {
+    return call(inside, ...args)
+  } catch (error) {
+    let returned: unknown
+    try {
+      returned = inside.applySync(undefined, [RETURNED])
+    } catch {
+      // The isolate is gone.
+    }
+    if (typeof returned !== 'string') throw error
+    return returned
+  }
+}
+
 /**
  * Runs the transaction. `ended` is called with each outcome, and returns whether the run is over.
  */
-function run(inside: Inside, begin: Begin, ended: (outcome: string) => boolean): void {
-  const call = (...args: unknown[]): string => String(inside.applySync(undefined, args))
+function run(inside: Inside, begin: Begin, callInside: Call, ended: (outcome: string) => boolean): void {
+  const call = (...args: unknown[]): string => callInside(inside, ...args)
   const source = sourceOf(begin)
   if (source === undefined) return void ended(`Fno script is named ${begin.name}`)
   const loaded = call(0, pull, read, source, begin.config, begin.fields)
@@ -244,13 +271,18 @@ function runSealed({ inside }: Fresh, begin: Begin): boolean {
   messageLog = new MessageLog()
   isCut = false
   let isDone = true
-  run(inside, begin, (outcome) => {
-    if (outcome.startsWith('F')) isDone = false
-    // With the state too, it is none that may run here.
-    else if (isCut) return ended(`N${FIELD.journal}`)
-    else return ended(outcome)
-    return true
-  })
+  try {
+    run(inside, begin, call, (outcome) => {
+      if (outcome.startsWith('F')) isDone = false
+      // With the state too, it is none that may run here.
+      else if (isCut) return ended(`N${FIELD.journal}`)
+      else return ended(outcome)
+      return true
+    })
+  } catch (error) {
+    if (cell.isolate.isDisposed) throw error
+    isDone = false
+  }
   if (isDone) return true
   again = messageLog.messages
   cell.unseal()
@@ -269,7 +301,7 @@ function transact(message: Message): void {
     if (!isDone) {
       const fresh = cell.take()
       try {
-        run(fresh.inside, begin, ended)
+        run(fresh.inside, begin, callWithRejections, ended)
       } finally {
         cell.drop(fresh)
       }

@@ -23,8 +23,17 @@ export interface Exited {
 
 const nothing = new Bytes(0)
 
-let entered: Entered = { type: 'STOP', from: new Bytes(20), to: new Bytes(20), input: nothing, gas: 0, value: new Int32s(8) }
-let exited: Exited = { gasUsed: 0, output: nothing, error: undefined }
+const NO_FRAME: Entered = { type: 'STOP', from: new Bytes(20), to: new Bytes(20), input: nothing, gas: 0, value: new Int32s(8) }
+const NO_RESULT: Exited = { gasUsed: 0, output: nothing, error: undefined }
+
+let entered = NO_FRAME
+let exited = NO_RESULT
+
+/** Forgets every frame. */
+export function forgetCalls(): void {
+  entered = NO_FRAME
+  exited = NO_RESULT
+}
 
 export const FRAME = {
   getType: (): string => entered.type,

@@ -33,6 +33,13 @@ export let stackRoom = FIRST_STACK_WORDS
 /** Bytes of all memories. */
 let memoryArena = new Bytes(FIRST_MEMORY_BYTES)
 
+/** Gives up the memory of all stacks and memories, where no frame runs. */
+export function forgetArenas(): void {
+  stackArena = new Int32s(FIRST_STACK_WORDS * PIECES)
+  stackRoom = FIRST_STACK_WORDS
+  memoryArena = new Bytes(FIRST_MEMORY_BYTES)
+}
+
 /** Makes room for stack words up to `words`. */
 export function reserveStack(words: number): void {
   if (words <= stackRoom) return

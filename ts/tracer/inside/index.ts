@@ -112,9 +112,18 @@ function sealRealm(): string {
   return ''
 }
 
-/** What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals. */
-export const inside = (call: number, ...args: never[]): string => {
-  if (call === 0) return (begin as (...args: never[]) => string)(...args)
-  if (call === 3) return sealRealm()
-  return call === 1 ? (run as (...args: never[]) => string)(...args) : (finish as (...args: never[]) => string)(...args)
+/** What the last call returned, once it has returned. */
+let returned: string | undefined
+
+/**
+ * What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals, 4 gives what the last call returned.
+ * A promise that is rejected without a handler makes the engine throw in place of that; in
+ * go-ethereum's engine it has no effect.
+ */
+export const inside = (call: number, ...args: never[]): string | undefined => {
+  if (call === 4) return returned
+  returned = undefined
+  const calls = [begin, run, finish, sealRealm] as readonly ((...args: never[]) => string)[]
+  returned = (calls[call] as (...args: never[]) => string)(...args)
+  return returned
 }

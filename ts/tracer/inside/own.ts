@@ -1,10 +1,12 @@
 // The inside for hooks of this very process: functions with all that they close over, called in the
 // realm where they were made. Nothing of that realm is changed.
+import { FRAME, FRAME_RESULT, forgetCalls } from './calls.ts'
 import { dbOver } from './db.ts'
 import { events, type Replay } from './events.ts'
+import { forgetArenas } from './frames.ts'
 import { fieldsFor, type Hooks, hooksOf } from './hooks.ts'
 import { fetchWith, finalise, forgetEnd, interruption, isStopped, stop } from './interrupt.ts'
-import { forgetSteps, setRecorded } from './log.ts'
+import { forgetSteps, LOG, setRecorded } from './log.ts'
 import { contextOf } from './result.ts'
 import { type ReadState, State } from './state.ts'
 
@@ -40,9 +42,26 @@ export interface Own {
   interruption(): unknown
   /** Whether the transaction was given up while a hook waited for something. */
   isStopped(): boolean
-  /** The trace is over: hooks and recorder are not referenced any more. */
-  end(): void
+  /**
+   * The trace is over: nothing of it is referenced any more, and what a hook kept reads as nothing.
+   * Whether this code may call the hooks of another trace: not where a hook changed one of the
+   * objects that it was given.
+   */
+  end(): boolean
 }
+
+/** What hooks are given, the same objects in every trace, and their members as they are made. */
+const GIVEN = [LOG, LOG.op, LOG.stack, LOG.memory, LOG.contract, FRAME, FRAME_RESULT].map((object) => ({
+  object,
+  members: Object.entries(object),
+}))
+
+/** Whether no hook changed what hooks are given. */
+const isUnchanged = (): boolean =>
+  GIVEN.every(({ object, members }) => {
+    const isSame = ([name, value]: [string, unknown]): boolean => Object.getOwnPropertyDescriptor(object, name)?.value === value
+    return Reflect.ownKeys(object).length === members.length && Object.isExtensible(object) && members.every(isSame)
+  })
 
 /**
  * The texts of the functions: words in them are hints to what they look at. A hook that looks at
@@ -113,6 +132,14 @@ export function own(script: Record<string, unknown>, recorder: Recorder): Own {
     hook: () => hook,
     interruption,
     isStopped,
-    end: () => fetchWith(undefined),
+    end: () => {
+      fetchWith(undefined)
+      forgetEnd()
+      finalise()
+      forgetSteps()
+      forgetCalls()
+      forgetArenas()
+      return isUnchanged()
+    },
   }
 }

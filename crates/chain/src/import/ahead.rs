@@ -34,18 +34,20 @@ struct Layer {
     changed: usize,
     /// Bytes of the blocks and of their logs.
     bytes: usize,
+    /// When the execution of the first block began.
     began: Option<Instant>,
 }
 
 impl Layer {
-    fn add(&mut self, block: (Height, B256), output: &BlockOutput, bytes: usize) {
+    fn add(&mut self, block: (Height, B256), executed: &ExecutedAhead, bytes: usize) {
+        let ExecutedAhead { output, began, .. } = executed;
         let changes = &output.changes;
         self.changes.add(changes);
         self.hashes.push(block);
         self.changed += changes.accounts.iter().map(|change| 1 + change.storage.len()).sum::<usize>();
         let logs = output.receipts.iter().flat_map(|receipt| receipt.logs());
         self.bytes += bytes + logs.map(|log| log.data.data.len()).sum::<usize>();
-        self.began.get_or_insert_with(Instant::now);
+        self.began.get_or_insert(*began);
     }
 
     fn is_empty(&self) -> bool {
@@ -130,10 +132,11 @@ impl<'scope> Ahead<'scope> {
     }
 }
 
-/// A block that was executed ahead, and the total difficulty with it.
+/// A block that was executed ahead, the total difficulty with it, and when its execution began.
 pub(super) struct ExecutedAhead {
     output: Box<BlockOutput>,
     total_difficulty: U256,
+    began: Instant,
 }
 
 impl Chain {
@@ -182,9 +185,11 @@ impl Chain {
         validate_header(&self.spec, &block.header, parent).ok()?;
         self.validate_body(block).ok()?;
         let senders = step.prepared.senders.as_deref()?;
+        let began = Instant::now();
         let given = Executed { block, senders, sidecar: self.sidecar(&step.prepared.hash).ok()? };
         let output = Box::new(self.run_without_root(given, state, hashes, None).ok()?);
-        Some(ExecutedAhead { output, total_difficulty: difficulty.saturating_add(block.header.difficulty) })
+        let total_difficulty = difficulty.saturating_add(block.header.difficulty);
+        Some(ExecutedAhead { output, total_difficulty, began })
     }
 
     /// Whether a block has to be committed without others: it destroys accounts or has native
@@ -201,7 +206,7 @@ impl Chain {
         step: Step,
         executed: ExecutedAhead,
     ) -> Result<(), ChainError> {
-        let ExecutedAhead { output, total_difficulty } = executed;
+        let total_difficulty = executed.total_difficulty;
         let Step { prepared: Prepared { block, hash, .. }, place } = step;
         let tip = (block.header.clone(), hash, total_difficulty);
         let uncommitted = match &mut ahead.uncommitted {
@@ -215,8 +220,8 @@ impl Chain {
                 ahead.uncommitted.insert(Uncommitted { below, committing, run, tip })
             }
         };
-        uncommitted.run.add((block.header.number, hash), &output, place.bytes);
-        let built = Built { hash, block, output: BuiltOutput::Executed(output) };
+        uncommitted.run.add((block.header.number, hash), &executed, place.bytes);
+        let built = Built { hash, block, output: BuiltOutput::Executed(executed.output) };
         ahead.runs.check(AheadBlock { built, place, total_difficulty });
         Ok(())
     }

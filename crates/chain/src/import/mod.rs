@@ -9,6 +9,7 @@ mod ahead;
 mod blame;
 mod case;
 mod case_text;
+mod importing;
 mod pipeline;
 mod reader;
 mod runs;
@@ -19,24 +20,19 @@ pub use case_text::case_text;
 pub use reader::MAX_BLOCK_BYTES;
 pub use runs::MAX_RUN_BLOCKS;
 
-use crate::insert::Inserted;
-use crate::working::Working;
-use crate::{Built, Chain, ChainError};
+use crate::{Chain, ChainError};
 use ahead::Ahead;
 use alloy_primitives::B256;
 use alloy_primitives::keccak256;
 use alloy_rlp::Header as RlpHeader;
 use hearth_flatkv::Head;
 use hearth_primitives::Height;
-use parking_lot::MutexGuard;
-use pipeline::{Pipeline, Step};
-use runs::RunDone;
+use importing::Importing;
+use pipeline::Pipeline;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long blocks that were executed wait for the next one before they are committed.
-const MAX_PAUSE: Duration = Duration::from_millis(20);
 /// Shortest time between two reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
@@ -118,7 +114,6 @@ impl Chain {
             self.note_head(&mut guard);
             let imported = std::thread::scope(|scope| {
                 let mut steps = Pipeline::start(scope, self, &job.files, cancel);
-                let mut ahead = Ahead::start(scope, self);
                 let mut reported = Instant::now();
                 let mut each = |progress: &mut Progress| {
                     progress.elapsed = started.elapsed();
@@ -128,10 +123,9 @@ impl Chain {
                     }
                     cancel.load(Ordering::Relaxed)
                 };
-                let taken = self.take_all(&mut guard, &mut ahead, &mut steps, &mut progress, &mut each);
-                // The blocks before the one that failed come first.
-                self.settle(&mut guard, &mut ahead, &mut progress)?;
-                taken?;
+                let ahead = Ahead::start(scope, self);
+                Importing { chain: self, guard: &mut guard, ahead, progress: &mut progress }
+                    .take_all(&mut steps, &mut each)?;
                 // The pipeline ends early when it sees the flag first.
                 if cancel.load(Ordering::Relaxed) { Err(ChainError::Cancelled) } else { Ok(()) }
             });
@@ -146,148 +140,6 @@ impl Chain {
             self.set_head(head)?;
         }
         Ok(ImportReport { progress, head: self.head() })
-    }
-
-    /// Takes blocks until there are no more; `each` is called after each one, and ends it.
-    fn take_all(
-        &self,
-        guard: &mut MutexGuard<'_, Working>,
-        ahead: &mut Ahead<'_>,
-        steps: &mut Pipeline,
-        progress: &mut Progress,
-        each: &mut dyn FnMut(&mut Progress) -> bool,
-    ) -> Result<(), ChainError> {
-        loop {
-            // The next block may be long in coming: readers have those before meanwhile.
-            if !ahead.is_settled() && !steps.is_ready_within(MAX_PAUSE) {
-                self.settle(guard, ahead, progress)?;
-            }
-            let Some(step) = steps.next() else { return Ok(()) };
-            if each(progress) {
-                return Err(ChainError::Cancelled);
-            }
-            self.take(guard, ahead, step?, progress)?;
-        }
-    }
-
-    /// Takes the next block: executes it while those before are committed, and gathers it for the
-    /// next commit.
-    fn take(
-        &self,
-        guard: &mut MutexGuard<'_, Working>,
-        ahead: &mut Ahead<'_>,
-        step: Step,
-        progress: &mut Progress,
-    ) -> Result<(), ChainError> {
-        if self.working.is_wanted() {
-            self.settle(guard, ahead, progress)?;
-        }
-        let executed = guard.is_settled().then(|| self.execute_ahead(ahead, &step)).flatten();
-        let Some(executed) = executed else {
-            self.settle(guard, ahead, progress)?;
-            self.take_alone(guard, step, progress)?;
-            self.between_blocks(guard);
-            return Ok(());
-        };
-        let is_alone = self.is_committed_alone(&executed);
-        if is_alone {
-            self.begin_commit(guard, ahead, progress)?;
-        }
-        self.gather(ahead, step, executed)?;
-        if is_alone || ahead.is_full() {
-            self.begin_commit(guard, ahead, progress)?;
-        }
-        Ok(())
-    }
-
-    /// Waits until all blocks that were executed are committed, and lets other changes of the chain
-    /// come in.
-    fn settle(
-        &self,
-        guard: &mut MutexGuard<'_, Working>,
-        ahead: &mut Ahead<'_>,
-        progress: &mut Progress,
-    ) -> Result<(), ChainError> {
-        self.begin_commit(guard, ahead, progress)?;
-        self.end_commit(guard, ahead, progress)?;
-        self.between_blocks(guard);
-        Ok(())
-    }
-
-    /// Begins the commit of the blocks that were gathered, once the one before has ended.
-    fn begin_commit(
-        &self,
-        guard: &mut MutexGuard<'_, Working>,
-        ahead: &mut Ahead<'_>,
-        progress: &mut Progress,
-    ) -> Result<(), ChainError> {
-        if ahead.has_run() {
-            self.end_commit(guard, ahead, progress)?;
-            ahead.commit();
-        }
-        Ok(())
-    }
-
-    /// Waits for the commit that is under way.
-    fn end_commit(
-        &self,
-        guard: &mut MutexGuard<'_, Working>,
-        ahead: &mut Ahead<'_>,
-        progress: &mut Progress,
-    ) -> Result<(), ChainError> {
-        let Some(done) = ahead.wait(|| self.kv.latest()) else { return Ok(()) };
-        let RunDone { run, last, failed } = done?;
-        if let (Some(built), Some(place)) = (run.last(), last) {
-            self.choose(guard, built.hash)?;
-            progress.number = built.block.header.number;
-            progress.bytes_done = place.bytes_done;
-            for Built { block, output, .. } in &run {
-                progress.add(block.body.transactions.len(), output.gas_used());
-            }
-            self.announce_run(guard, &run);
-        }
-        failed.map_or(Ok(()), |(place, error)| Err(place.problem(error)))
-    }
-
-    /// Readers follow the import, and other changes of the chain come between two blocks.
-    fn between_blocks(&self, guard: &mut MutexGuard<'_, Working>) {
-        if guard.is_settled() {
-            self.announce(guard);
-            MutexGuard::bump(guard);
-        }
-    }
-
-    /// Inserts a block.
-    fn take_alone(
-        &self,
-        working: &mut Working,
-        step: Step,
-        progress: &mut Progress,
-    ) -> Result<(), ChainError> {
-        let Step { prepared, place } = step;
-        let (number, transactions) = (prepared.block.header.number, prepared.block.body.transactions.len());
-        progress.number = number;
-        progress.bytes_done = place.bytes_done;
-        if number == 0 && self.base() == 0 {
-            return match prepared.hash == self.base_hash() {
-                true => Ok(()),
-                false => Err(ChainError::OtherGenesis {
-                    file: place.file.to_path_buf(),
-                    given: prepared.hash,
-                    genesis: self.base_hash(),
-                }),
-            };
-        }
-        let inserted = self.insert_lazily(working, prepared);
-        match inserted.map_err(|source| place.problem(source))? {
-            Inserted::Known => progress.known += 1,
-            Inserted::Restored => {
-                progress.known += 1;
-                progress.restored += 1;
-            }
-            Inserted::Added { gas_used } => progress.add(transactions, gas_used),
-        }
-        Ok(())
     }
 }
 
