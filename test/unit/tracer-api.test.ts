@@ -452,7 +452,7 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
       expect((await run(source)).result).toBe(expected)
     })
 
-    it('an async function that looks at what was not recorded has it recorded', async () => {
+    it('an async function gets what was not recorded', async () => {
       const step = 'var t=this,k="get"+"PC";(async function(){t.n+=log[k]()})()'
       const source = `{n:0,step:function(log){${step}},fault:function(){},result:function(){return this.n}}`
       const { needs } = await run(source)
