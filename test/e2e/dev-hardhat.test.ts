@@ -7,6 +7,7 @@ import { clients } from './clients/install.ts'
 import { type Project, project } from './clients/project.ts'
 import { type DevNode, startDev, startNamed } from './dev-node.ts'
 import { nodesBeside, testsOn } from './peer.ts'
+import { until } from './waiting.ts'
 
 /** What mocha's reporter writes. */
 interface Report {
@@ -60,8 +61,8 @@ describe.each(nodesBeside('anvil', 'hardhat 2'))('hardhat 2 on %s', (name) => {
     if (name === 'hearth') {
       expect(stats.passes).toBe(TESTS)
       expect(ended.code).toBe(0)
-      // What contracts print with hardhat's library stands in the node's output.
-      expect(node.log()).toContain('count is 10')
+      // What contracts print with hardhat's library stands in the node's output, soon.
+      await until('the output of console.log', () => node.log().includes('count is 10'))
     } else {
       expect(stats.failures).toBe(Object.keys(ANVIL_DIFFERS).length)
     }

@@ -4,7 +4,7 @@
 import { CoreDecorator } from '../core/decorator.ts'
 import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
 import { readAs } from '../core/results.ts'
-import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
+import { type ChainEvent, eventCount, eventsAfter } from '../rpc/follow/events.ts'
 import { CONSOLE_DIGITS } from './console-log.ts'
 import { consoleLines, type Failure, type Frame, failureOf } from './frames.ts'
 import type { Printer } from './printer.ts'
@@ -17,6 +17,9 @@ const TRACE_BYTES_MAX = 16 * 1024 * 1024
  * request that made them goes out first.
  */
 const GATHER_MS = 10
+
+/** Blocks whose transactions are looked at together. */
+const BLOCKS_AT_ONCE = 16
 
 /** Calls that wait to be looked at for what they logged; more are not. */
 const CALLS_WAITING_MAX = 64
@@ -47,6 +50,12 @@ export interface Shown {
 export interface EmptyBlocks {
   readonly first: number
   readonly last: number
+  readonly hash: string
+}
+
+/** A block with transactions. */
+interface FullBlock {
+  readonly number: number
   readonly hash: string
 }
 
@@ -170,19 +179,38 @@ export class Console {
         cursor = next
         await this.gather()
         if (missed > 0 && this.enabled) this.printer.missed(missed)
-        const first = next - events.length
-        for (const [i, event] of events.entries())
-          if (event[0] === 'added' && this.isOnAt(first + i)) {
-            const [, number, hash, transactions] = event
-            // Without a wait for each of many empty blocks.
-            if (transactions === 0) this.empty = { first: this.empty?.first ?? number, last: number, hash }
-            else await this.block(number, hash)
-          } else if (event[0] === 'removed') this.tellEmpty()
-        this.tellEmpty()
+        await this.print(next - events.length, events)
       }
     } catch (e) {
       if (!this.stopped) this.printer.ended(e)
     }
+  }
+
+  /** Prints events, the first of which has this number. */
+  private async print(first: number, events: readonly ChainEvent[]): Promise<void> {
+    let full: FullBlock[] = []
+    const printFull = async (): Promise<void> => {
+      const blocks = full
+      full = []
+      await this.blocks(blocks)
+    }
+    for (const [i, event] of events.entries())
+      if (event[0] === 'added' && this.isOnAt(first + i)) {
+        const [, number, hash, transactions] = event
+        if (transactions === 0) {
+          // Without a wait for each of many empty blocks.
+          if (full.length > 0) await printFull()
+          this.empty = { first: this.empty?.first ?? number, last: number, hash }
+        } else {
+          this.tellEmpty()
+          if (full.push({ number, hash }) >= BLOCKS_AT_ONCE) await printFull()
+        }
+      } else if (event[0] === 'removed') {
+        if (full.length > 0) await printFull()
+        this.tellEmpty()
+      }
+    await printFull()
+    this.tellEmpty()
   }
 
   /** Whether it is on for the event of this number; called in order of the events. */
@@ -219,17 +247,27 @@ export class Console {
     this.empty = undefined
   }
 
-  private async block(number: number, hash: string): Promise<void> {
-    let receipts: Receipt[]
+  /** Prints the transactions of blocks. */
+  private async blocks(blocks: readonly FullBlock[]): Promise<void> {
+    const shown = await Promise.all(blocks.map((block) => this.transactions(block)))
+    for (const each of shown.flat()) this.printer.transaction(each)
+  }
+
+  /** The transactions of a block, traced one after the other. */
+  private async transactions({ number, hash }: FullBlock): Promise<readonly Shown[]> {
+    const shown: Shown[] = []
+    for (const receipt of await this.receipts(hash)) shown.push(await this.shown(number, receipt))
+    return shown
+  }
+
+  /** The receipts of a block; none where it left the chain meanwhile. */
+  private async receipts(hash: string): Promise<readonly Receipt[]> {
     try {
-      receipts = await readAs<Receipt[]>(this.core, 'getBlockReceipts', { block: { blockHash: hash } })
+      return await readAs<Receipt[]>(this.core, 'getBlockReceipts', { block: { blockHash: hash } })
     } catch (e) {
       if (this.stopped) throw e
-      // The block left the chain meanwhile.
-      return
+      return []
     }
-    this.tellEmpty()
-    for (const receipt of receipts) this.printer.transaction(await this.shown(number, receipt))
   }
 
   private async shown(block: number, { transactionHash, gasUsed, status, contractAddress }: Receipt): Promise<Shown> {

@@ -18,6 +18,21 @@ export interface Printer {
   ended(e: unknown): void
 }
 
+/** Writes the texts of one turn of the event loop as one. */
+export function together(out: (text: string) => void): (text: string) => void {
+  let texts: string[] = []
+  return (text) => {
+    if (text === '') return
+    if (texts.length === 0)
+      process.nextTick(() => {
+        const all = texts.join('')
+        texts = []
+        out(all)
+      })
+    texts.push(text)
+  }
+}
+
 /** Thousands apart. Not by locale: that would load the tables of all of them. */
 const grouped = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/index.ts'
 import { devAccounts } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { Console } from '../../dev/console.ts'
-import { jsonPrinter, type Printer, textPrinter } from '../../dev/printer.ts'
+import { jsonPrinter, type Printer, textPrinter, together } from '../../dev/printer.ts'
 import { type FindOptions, type Origin, shownUrl } from '../../fork/index.ts'
 import { temporaryHome, temporarySettings } from '../../node/temporary-home.ts'
 import type { Server } from '../../server/index.ts'
@@ -31,8 +31,9 @@ interface Output {
 
 function outputOf(settings: Settings, { out }: Terminal): Output {
   if (settings['dev.silent']) return { say: () => undefined, json: undefined, printer: undefined }
-  if (settings['dev.json']) return { say: () => undefined, json: (event) => out(`${JSON.stringify(event)}\n`), printer: jsonPrinter(out) }
-  return { say: out, json: undefined, printer: textPrinter(out) }
+  if (settings['dev.json'])
+    return { say: () => undefined, json: (event) => out(`${JSON.stringify(event)}\n`), printer: jsonPrinter(together(out)) }
+  return { say: out, json: undefined, printer: textPrinter(together(out)) }
 }
 
 /** Whether blocks are made for transactions as they come. */

@@ -123,10 +123,11 @@ impl Node {
     }
 
     /// Answers long requests of a client one after the other, as one job; [`Self::cancel`] ends
-    /// those that are left. Each callback is called exactly once, in this order.
+    /// those that are left. Each callback is called exactly once, in this order, after the last
+    /// request: calls that come together wake the thread that waits for them once.
     pub fn spawn_in_order<F>(
         self: &Arc<Self>,
-        mut requests: Vec<(Result<Request, NodeError>, F)>,
+        requests: Vec<(Result<Request, NodeError>, F)>,
         asker: &Caller,
         ticket: u64,
     ) where
@@ -154,12 +155,9 @@ impl Node {
                     false => guarded(|| opened.rpc.answer_with_sender(request, sender, &cancel)),
                 }
             };
-            let last = requests.pop();
-            let last_position = requests.len();
-            for (position, (request, done)) in requests.into_iter().enumerate() {
-                done(answer(position, request));
-            }
-            let last = last.map(|(request, done)| (answer(last_position, request), done));
+            let requests = requests.into_iter().enumerate();
+            let answers: Vec<_> =
+                requests.map(|(position, (request, done))| (answer(position, request), done)).collect();
             if let Some(together) = &together {
                 together.end();
             }
@@ -168,9 +166,7 @@ impl Node {
             }
             // As above: a caller can close the home after the last answer.
             drop(opened);
-            if let Some((answer, done)) = last {
-                done(answer);
-            }
+            answers.into_iter().for_each(|(answer, done)| done(answer));
         });
         if let Some((together, order)) = senders {
             self.recover_senders(together, order);
