@@ -161,8 +161,13 @@ impl Run {
                     self.disk.set_capacity(self.disk.used() + self.rng.below(64));
                     self.tally.full += 1;
                     let payload = self.payload();
-                    self.append(&mut wal, payload);
+                    let appended = self.append(&mut wal, payload);
                     self.disk.set_capacity(u64::MAX);
+                    // As in the store: a record over preallocated zeros, which need no room, is
+                    // synced before the next one.
+                    if appended && self.sync_every == 1 && !self.sync(&wal) {
+                        return;
+                    }
                 }
                 1 => self.fail_a_call(),
                 2..=4 => {
@@ -180,11 +185,9 @@ impl Run {
             }
             let unsynced = self.records.len() as u64 - self.acknowledged;
             if unsynced >= self.sync_every {
-                if wal.sync().is_err() {
-                    assert!(wal.sync().is_err(), "a failed sync was tried again");
+                if !self.sync(&wal) {
                     return;
                 }
-                self.acknowledged = self.records.len() as u64;
                 // As in the store: where each record is synced alone.
                 if self.sync_every == 1 && self.rng.chance(1, 3) {
                     wal.preallocate();
@@ -193,6 +196,16 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// Syncs; whether that acknowledges all records. A failed sync is not tried again.
+    fn sync(&mut self, wal: &Wal) -> bool {
+        if wal.sync().is_err() {
+            assert!(wal.sync().is_err(), "a failed sync was tried again");
+            return false;
+        }
+        self.acknowledged = self.records.len() as u64;
+        true
     }
 
     fn fail_a_call(&mut self) {

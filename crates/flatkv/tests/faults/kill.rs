@@ -1,4 +1,5 @@
-//! SIGKILL at a call of the whole process, drawn uniformly, while a step is under way.
+//! SIGKILL at a call of the whole process, drawn uniformly but for those aimed at short phases,
+//! while a step is under way.
 
 use crate::{
     amount,
@@ -20,6 +21,11 @@ const STEPS: u64 = 60;
 const CALLS_OF_OPENING: u64 = 160;
 /// Kills of a phase that the full suite must have.
 const KILLS_OF_PHASE: u64 = 20;
+/// Paths of phases with few calls, at which one kill of so many is aimed.
+const AIMED: [&str; 2] = ["/mark-later", "/mark-apply"];
+const AIMED_ONE_IN: u64 = 20;
+/// Calls of such a phase that a child makes, about.
+const CALLS_OF_AIMED: u64 = 3;
 /// What the store may be doing when it is killed.
 const PHASES: [&str; 11] = [
     "apply",
@@ -163,13 +169,18 @@ impl Life {
         let mut calls = self.begin()?;
         let mut killed = 0;
         while killed < kills {
-            let at = 1 + self.random.below(calls.max(1));
+            let only = match self.random.below(AIMED_ONE_IN) {
+                0 => AIMED[self.random.below(AIMED.len() as u64) as usize],
+                _ => "",
+            };
+            let most = if only.is_empty() { calls.max(1) } else { CALLS_OF_AIMED };
+            let at = 1 + self.random.below(most);
             let how = self.random.below(3);
-            let end = self.run(&Fault { at, how, ..Fault::new(Mode::Kill) })?;
+            let end = self.run(&Fault { at, how, only, ..Fault::new(Mode::Kill) })?;
             if !end.was_killed() {
                 // It had fewer calls to make this time.
                 self.work.done = end.said.done.unwrap_or(self.work.done);
-                calls = end.note.calls;
+                calls = if only.is_empty() { end.note.calls } else { calls };
                 continue;
             }
             let Said { begun, done, .. } = &end.said;
