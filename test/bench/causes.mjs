@@ -75,6 +75,18 @@ export const CAUSES = [
     why: 'the ledger has block, receipts and indexes of each, and what the allocator has not returned yet counts.',
   },
   {
+    in: 'dev',
+    rows: /memory after \d+ empty blocks/,
+    name: 'Memory after many empty blocks',
+    why: 'memtables and block cache of the state store fill up to its memory budget; with one of 64 MiB, 500,000 blocks take 1.2 times the memory of 100,000.',
+  },
+  {
+    in: 'engine',
+    rows: /engine_forkchoiceUpdatedV3 to an executed block, p99|50 ms after its payload/,
+    name: 'A fork choice to an executed block',
+    why: 'the state store syncs its log before the answer; with fsync=none the same takes 4.0 ms.',
+  },
+  {
     in: 'flatkv',
     rows: /\| commit: (without history|without lthash|latest rows and log only)/,
     name: 'Commits without history, without lthash, or with latest rows and log only',
@@ -111,6 +123,24 @@ export const CAUSES = [
     why: 'for each block the paths of its keys in a trie of a million leaves are changed and hashed, and for each run of blocks their nodes are written, of which runs share only the upper ones; without roots there is no trie.',
   },
   {
+    in: 'follow',
+    rows: /from the text of a witness|the same with the state root/,
+    name: 'A recorded block from the text of its witness',
+    why: 'the execution beside it has its state in memory; of the witness, 1.2 MB a block, the nodes and codes are read from JSON and hexadecimal text (8 % of the samples of a profile), hashed (12 %) and made into objects (17 %).',
+  },
+  {
+    in: 'follow',
+    rows: /catching up, witnesses that the upstream serves/,
+    name: 'Catching up on one processor',
+    why: 'a follower recovers the senders of each block, a quarter of its processor time, and starts within the measured time; an upstream does neither for a witness.',
+  },
+  {
+    in: 'follow',
+    rows: /the same, baked, from memory/,
+    name: 'Baked traces of a follower from memory',
+    why: 'nearly all of it is sending answers of up to a megabyte to a client on the same two processors; a bare node:http server sends such answers only a tenth faster (section bake).',
+  },
+  {
     in: 'import',
     rows: /execution-apis chain/,
     name: 'The chain of 54 blocks',
@@ -127,6 +157,36 @@ export const CAUSES = [
     rows: /the same, altering globals/,
     name: 'A block under a script that alters globals',
     why: 'each transaction has a realm of its own, which takes 0.56 ms to make: 0.35 ms the context, 0.21 ms what the inside puts into it.',
+  },
+  {
+    in: 'js',
+    rows: /^inside the pipeline, without RPC \|/,
+    name: 'Hooks of this process',
+    why: 'hooks are reached through builtins of V8 (5 % of the samples of a profile), which a process of its own inlines, and numbers that change at each step are stored with a write barrier (3 %).',
+  },
+  {
+    in: 'littable',
+    rows: /write 1 KiB values beside write\(2\) of 1 MiB/,
+    name: 'Writes of 1 KiB values beside writes of 1 MiB',
+    why: 'each value is copied (a tenth of the samples of a profile) and has its checksum (a tenth), its record (a seventh) and its key in the index (a tenth); write(2) of the same bytes in large pieces has none of them.',
+  },
+  {
+    in: 'littable',
+    rows: /warm get of 16 KiB/,
+    name: 'Warm gets of 16 KiB',
+    why: 'the look-up of the key takes the same microsecond for every size; with values of 64 KiB and more it is within the bound.',
+  },
+  {
+    in: 'littable',
+    rows: /warm get with 10,000 segments|the same with 256 open files/,
+    name: 'Warm gets with 10,000 segments',
+    why: 'each get is of another file, whose objects in the kernel (file, inode, tree of pages) are in no cache of the processor; with 256 open files 39 of 40 gets open theirs first, which looks its name up.',
+  },
+  {
+    in: 'logs',
+    rows: /by address, cold/,
+    name: 'Cold searches by address',
+    why: 'each of the hundred logs lies in another block, and a table of a million blocks has its rows on pages of their own: 301 MiB are read from the disk in place of 13.',
   },
   {
     in: 'trace',

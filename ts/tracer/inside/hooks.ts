@@ -2,7 +2,7 @@
 import { FIELD } from './fields.ts'
 import { bindTo, evaluate, occurs, toObject } from './primordials.ts'
 
-type Hook = (...args: unknown[]) => unknown
+export type Hook = (...args: unknown[]) => unknown
 
 /** The functions of a script, bound to its object. */
 export interface Hooks {
@@ -24,11 +24,16 @@ export function load(source: string, isStrict: boolean): Hooks {
   return hooksOf(toObject(evaluate(`${isStrict ? '"use strict";' : ''}(${source})\n//# sourceURL=<eval>`)))
 }
 
-/** The functions of a script; `orElse` stands in for a missing `fault`. */
-export function hooksOf(script: Record<string, unknown>, orElse?: Hook): Hooks {
+/** Makes a function that has `self` as its `this`. */
+export type Bind = (fn: Hook, self: unknown) => Hook
+
+/**
+ * The functions of a script, each bound to it by `bind`; `orElse` stands in for a missing `fault`.
+ */
+export function hooksOf(script: Record<string, unknown>, orElse?: Hook, bind: Bind = bindTo): Hooks {
   const hook = (name: string): Hook | undefined => {
     const value = script[name]
-    return typeof value === 'function' ? bindTo(value as Hook, script) : undefined
+    return typeof value === 'function' ? bind(value as Hook, script) : undefined
   }
   const result = hook('result')
   if (result === undefined) throw new Unfit('trace object must expose a function result()')

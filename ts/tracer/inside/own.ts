@@ -4,7 +4,7 @@ import { FRAME, FRAME_RESULT, forgetCalls } from './calls.ts'
 import { dbOver } from './db.ts'
 import { events, type Replay } from './events.ts'
 import { forgetArenas } from './frames.ts'
-import { fieldsFor, type Hooks, hooksOf } from './hooks.ts'
+import { type Bind, fieldsFor, type Hooks, hooksOf } from './hooks.ts'
 import { fetchWith, finalise, forgetEnd, interruption, isStopped, stop } from './interrupt.ts'
 import { forgetSteps, LOG, setRecorded } from './log.ts'
 import { contextOf } from './result.ts'
@@ -76,9 +76,15 @@ function textOf(script: Record<string, unknown>): string {
   return text
 }
 
+/**
+ * A function that calls a hook, which has two arguments at most. V8 inlines it in later traces with
+ * the same hook, and does not inline bound functions, of which each trace would make another one.
+ */
+const called: Bind = (fn, self) => (first, second) => fn.call(self, first, second)
+
 /** Calls some hooks for one transaction after the other. */
 export function own(script: Record<string, unknown>, recorder: Recorder): Own {
-  const hooks: Hooks = hooksOf(script, () => undefined)
+  const hooks: Hooks = hooksOf(script, () => undefined, called)
   const hints = fieldsFor(textOf(script), hooks)
   let recorded = 0
   let state = new State(recorder.read)
