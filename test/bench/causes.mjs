@@ -160,6 +160,12 @@ export const CAUSES = [
   },
   {
     in: 'js',
+    rows: /^what honest clients notice \|/,
+    name: 'Cheap requests beside hostile ones',
+    why: 'the main thread of the node takes at most one and a half times its idle processor time (last column): what is left is waiting for one of the two processors, which run scripts and clients too.',
+  },
+  {
+    in: 'js',
     rows: /^inside the pipeline, without RPC \|/,
     name: 'Hooks of this process',
     why: 'hooks are reached through builtins of V8 (5 % of the samples of a profile), which a process of its own inlines, and numbers that change at each step are stored with a write barrier (3 %).',

@@ -188,8 +188,8 @@ fn run(options: TableOptions, ops: Vec<Op>) {
                 let position = table.position().unwrap();
                 drop(table);
                 table = home.open(options.clone());
-                // After a cut to a place in a collected segment, with nothing behind it, no file has
-                // the position any more.
+                // After a cut to a place in a collected segment, with nothing behind it, no file
+                // has the position any more.
                 let is_start = table.position().unwrap() == 0;
                 assert!(is_start == (position == 0) || is_start && table.is_empty());
                 assert_eq!(table.floor(), model.floor);
