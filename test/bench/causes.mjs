@@ -168,7 +168,7 @@ export const CAUSES = [
     in: 'js',
     rows: /^inside the pipeline, without RPC \|/,
     name: 'Hooks of this process',
-    why: 'hooks are reached through builtins of V8 (5 % of the samples of a profile), which a process of its own inlines, and numbers that change at each step are stored with a write barrier (3 %).',
+    why: 'hooks are called through builtins of V8 (2 to 4 % of the samples of a profile), which a process of its own does without, and numbers that change at each step are stored with a write barrier (3 %).',
   },
   {
     in: 'littable',

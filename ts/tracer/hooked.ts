@@ -233,7 +233,7 @@ class Hooked<T> {
     }
   }
 
-  /** Whether the copy may call the hooks of another trace. */
+  /** Ends the trace. Whether the copy may call the hooks of another trace. */
   end(): boolean {
     return this.own.end()
   }

@@ -42,7 +42,7 @@ impl Core {
 
     fn tend_flushes(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
         let due = writer.unflushed.is_due();
-        if writer.unflushed.pending.is_some() && (writer.unflushed.is_look_due() || due) {
+        if writer.unflushed.pending.is_some() && (writer.unflushed.begin_look_if_due() || due) {
             self.look(writer, due)?;
         }
         if due {

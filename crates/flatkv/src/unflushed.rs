@@ -58,9 +58,9 @@ impl Unflushed {
         self.pending.is_some() || self.is_due()
     }
 
-    /// Whether it is time for another look at the flush under way, which it notes. A run adds many
-    /// records at once.
-    pub(crate) fn is_look_due(&mut self) -> bool {
+    /// Notes a look at the flush under way if one is due; whether it is. A run adds many records at
+    /// once.
+    pub(crate) fn begin_look_if_due(&mut self) -> bool {
         let is_due = self.records - self.looked >= LOOK_EVERY;
         if is_due {
             self.looked = self.records;
@@ -85,15 +85,15 @@ mod tests {
         let mut looks = Vec::new();
         for run in 1..=8 {
             (0..50).for_each(|_| unflushed.add(0, 0));
-            if unflushed.is_look_due() {
+            if unflushed.begin_look_if_due() {
                 looks.push(run);
             }
         }
         assert_eq!(looks, [2, 4, 6, 8]);
         unflushed.flush_began(7);
         (1..LOOK_EVERY).for_each(|_| unflushed.add(0, 0));
-        assert!(!unflushed.is_look_due());
+        assert!(!unflushed.begin_look_if_due());
         unflushed.add(0, 0);
-        assert!(unflushed.is_look_due());
+        assert!(unflushed.begin_look_if_due());
     }
 }

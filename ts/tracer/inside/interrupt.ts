@@ -16,7 +16,7 @@ let final = false
 /** Gets fields while the script waits; undefined where the whole run is done again for them. */
 let fetch: ((fields: number) => void) | undefined
 
-/** From here on fields that are missing are got by this, if there is a way. */
+/** From here on `get` fetches fields that are missing; without `get` nothing does. */
 export function fetchWith(get: ((fields: number) => void) | undefined): void {
   fetch = get
 }
