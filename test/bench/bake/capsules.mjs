@@ -30,7 +30,7 @@ const DEPTH_BLOCKS = 200
  * four imports.
  */
 const COST = { blocks: 10_000, least: 20, most: 20 }
-const COST_ROUNDS = 1
+const COST_ROUNDS = 2
 
 /** Interleaved rounds of a row. */
 const ROUNDS = 15
