@@ -19,7 +19,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    thread::{Builder, JoinHandle},
+    thread::{Builder, JoinHandle, park_timeout},
+    time::Duration,
 };
 
 /// Most and fewest bytes that are preallocated at once: as many as the segment has, so that a small
@@ -29,6 +30,11 @@ pub(super) const EXTENT_BYTES: RangeInclusive<u64> = 256 << 10..=16 << 20;
 const LEAST_PART: u64 = 2;
 /// Bytes of one write of zeros, after each of which the thread may be stopped.
 const WRITE_BYTES: usize = 256 << 10;
+/// How long zeros wait for the answer to the commit that they follow, which needs a processor.
+const START_AFTER: Duration = Duration::from_millis(5);
+/// Pause after each write of zeros: they reach the disk one by one (a quarter of a GiB a second), so
+/// that the sync of the next record finds few of them that are not there yet.
+const WRITE_PAUSE: Duration = Duration::from_millis(1);
 
 /// What is preallocated of the segment that is being written.
 #[derive(Default)]
@@ -44,8 +50,26 @@ pub(super) struct Preallocation {
 /// The thread that writes zeros behind `from`.
 struct Maker {
     from: u64,
-    stop: Arc<AtomicBool>,
+    pace: Arc<Pace>,
     thread: JoinHandle<Option<u64>>,
+}
+
+/// How the thread is to continue.
+#[derive(Default)]
+struct Pace {
+    /// It is to end after the write at hand.
+    stop: AtomicBool,
+    /// Somebody waits for it: it pauses no more.
+    hurry: AtomicBool,
+}
+
+impl Pace {
+    /// Pauses, unless somebody waits for the thread or unparks it.
+    fn pause(&self, time: Duration) {
+        if !self.hurry.load(Relaxed) {
+            park_timeout(time);
+        }
+    }
 }
 
 impl Preallocation {
@@ -67,11 +91,11 @@ impl Preallocation {
         if self.left(log_end) >= extent / LEAST_PART || to <= from {
             return;
         }
-        let (tail, stop) = (tail.clone(), Arc::new(AtomicBool::new(false)));
-        let stopped = stop.clone();
-        let run = move || make(&tail, from, to, &stopped).ok();
+        let (tail, pace) = (tail.clone(), Arc::<Pace>::default());
+        let of_thread = pace.clone();
+        let run = move || make(&tail, from, to, &of_thread).ok();
         if let Ok(thread) = Builder::new().name("flatkv-prealloc".into()).spawn(run) {
-            self.maker = Some(Maker { from, stop, thread });
+            self.maker = Some(Maker { from, pace, thread });
             self.began = true;
         }
     }
@@ -86,6 +110,8 @@ impl Preallocation {
     /// Waits for the thread, and counts what it made.
     pub(super) fn join(&mut self) {
         let Some(maker) = self.maker.take() else { return };
+        maker.pace.hurry.store(true, Relaxed);
+        maker.thread.thread().unpark();
         // What a thread that failed wrote does not count: the next record is written over it, and
         // finds out whether that fails too. A sync that failed is kept by the tail.
         if let Ok(Some(end)) = maker.thread.join() {
@@ -97,7 +123,7 @@ impl Preallocation {
     /// longer than the log.
     pub(super) fn clear(&mut self, log_end: u64) -> bool {
         if let Some(maker) = &self.maker {
-            maker.stop.store(true, Relaxed);
+            maker.pace.stop.store(true, Relaxed);
         }
         self.join();
         let had = self.began || self.end > log_end;
@@ -119,13 +145,16 @@ impl Drop for Preallocation {
 }
 
 /// Writes zeros and syncs them; returns where they end.
-fn make(tail: &Tail, from: u64, to: u64, stop: &AtomicBool) -> io::Result<u64> {
+fn make(tail: &Tail, from: u64, to: u64, pace: &Pace) -> io::Result<u64> {
+    pace.pause(START_AFTER);
     let zeros = vec![0; WRITE_BYTES];
     let mut at = from;
-    while at < to && !stop.load(Relaxed) {
+    while at < to && !pace.stop.load(Relaxed) {
         let len = (to - at).min(WRITE_BYTES as u64);
         tail.file.write_all_at(&zeros[..len as usize], at)?;
+        tail.file.start_writing(at, len);
         at += len;
+        pace.pause(WRITE_PAUSE);
     }
     tail.sync().map_err(io::Error::other)?;
     Ok(at)
