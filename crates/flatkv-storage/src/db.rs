@@ -12,6 +12,7 @@ use crate::{
     priority::lower_compaction_threads,
     rows::history_prefix,
 };
+use hearth_disk::Disk;
 use hearth_metrics::DataDb;
 use hearth_primitives::StateError;
 use parking_lot::Mutex;
@@ -33,8 +34,15 @@ use std::{
 const BLOOM_BITS: f64 = 10.0;
 /// Memtables of a family, the one being written included, before writes wait.
 const WRITE_BUFFERS: i32 = 4;
-/// Part of a memtable's size that its Bloom filter takes.
-const MEMTABLE_BLOOM_RATIO: f64 = 0.02;
+/// Part of a memtable's size that its Bloom filter takes: 1.3 MiB of a usual one, ten bits for each
+/// of a million rows, where all families together are flushed at about so many. A filter is written
+/// whole when its memtable is made, at each opening and flush.
+const MEMTABLE_BLOOM_RATIO: f64 = 0.005;
+/// Table files for which RocksDB has one more thread that opens them. It starts the threads anew for
+/// each family, also where there is no file.
+const FILES_PER_THREAD: usize = 32;
+/// Most such threads: what RocksDB has by default.
+const OPENING_THREADS_MAX: usize = 16;
 /// Uncompressed bytes of a data block.
 const BLOCK_BYTES: usize = 8 << 10;
 /// Number of background threads: one flushes, the others compact several families in parallel.
@@ -202,6 +210,14 @@ impl Family {
     }
 }
 
+/// Threads that open the table files of a database: few where there are few files, or none yet.
+fn opening_threads(disk: &dyn Disk, path: &Path) -> i32 {
+    let files = disk.list(path).unwrap_or_default();
+    let tables =
+        files.iter().filter(|file| Path::new(&file.name).extension().is_some_and(|end| end == "sst"));
+    (tables.count() / FILES_PER_THREAD + 1).min(OPENING_THREADS_MAX) as i32
+}
+
 /// The cache of blocks, and what of the memory budget is whose.
 struct Budgeted {
     cache: Cache,
@@ -259,9 +275,8 @@ impl Db {
         rocks_options.set_max_background_jobs(BACKGROUND_JOBS);
         rocks_options.set_keep_log_file_num(LOG_FILES);
         rocks_options.set_log_level(LogLevel::Warn);
+        rocks_options.set_max_file_opening_threads(opening_threads(&*options.disk, path));
         if transient {
-            // Threads that would open the table files of an old store: there is none.
-            rocks_options.set_max_file_opening_threads(1);
             // Threads that make blocks go first: what is not compacted yet only makes reads slower.
             // The environment, and so the priority, is that of all stores of the process, and
             // compactions of all stay behind only where the processors are all busy.
