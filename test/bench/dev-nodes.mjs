@@ -6,18 +6,12 @@ import os from 'node:os'
 import path from 'node:path'
 import { ANVIL } from './anvil.mjs'
 import { wire } from './load.mjs'
-import { freePort, HEARTH, started } from './process.mjs'
+import { environment, freePort, HEARTH, started } from './process.mjs'
 
 /** Between two looks whether a node answers, in milliseconds. */
 const LOOK_MS = 2
 
 const START_MS_MAX = 60_000
-
-/**
- * A variable that makes Node read a file at its start if the machine sets it. It has nothing to do
- * with the measured programs, and a user's machine has none.
- */
-const CERTIFICATES = 'NODE_EXTRA_CA_CERTS'
 
 /** Program and arguments of each side on a port. */
 const SIDES = {
@@ -99,10 +93,8 @@ export const call = (url, method, params) => wire(url, JSON.stringify({ jsonrpc:
 export async function startMs(side) {
   const port = await freePort()
   const [command, args] = await SIDES[side](port, [])
-  const env = { ...process.env }
-  delete env[CERTIFICATES]
   const began = performance.now()
-  const child = spawn(command, args, { stdio: 'ignore', env })
+  const child = spawn(command, args, { stdio: 'ignore', env: environment() })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
   const question = call(url, 'eth_blockNumber', [])

@@ -9,6 +9,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { ROOT } from '../../native/setup/env.mjs'
 import { generatedChain } from './chain.mjs'
+import { environment } from './process.mjs'
 import { median, spread, table } from './stats.mjs'
 
 /** Interleaved pairs; the order within a pair alternates, so that warmth favours neither side. */
@@ -44,7 +45,7 @@ function gasOf(dir) {
 /** Seconds that a command takes; throws with its output where it fails. */
 function timed(command, args) {
   const began = process.hrtime.bigint()
-  const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28 })
+  const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28, env: environment() })
   const seconds = Number(process.hrtime.bigint() - began) / 1e9
   if (r.status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${r.status ?? r.signal}:\n${r.stderr?.slice(-2000)}`)
   return { seconds, stdout: r.stdout, stderr: r.stderr }

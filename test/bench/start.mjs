@@ -2,7 +2,7 @@
 // chain beside a bare node:http, and the first trace under a script after the start.
 import { spawn, spawnSync } from 'node:child_process'
 import { Connection, call, devNode } from './dev-nodes.mjs'
-import { freePort, HEARTH } from './process.mjs'
+import { environment, freePort, HEARTH } from './process.mjs'
 import { median, spread, table } from './stats.mjs'
 
 /** Pairs of each row. */
@@ -32,12 +32,6 @@ const SCRIPT_MS = 120
 const BARE = `require('node:http').createServer((request, response) => response.end('{"result":1}')).listen(Number(process.argv[1]), '127.0.0.1')`
 
 const TRACER = '{count:0,step:function(){this.count++},fault:function(){},result:function(){return this.count}}'
-
-/** A machine's certificates are read at each start of Node; a user's machine has none. */
-const environment = () => {
-  const { NODE_EXTRA_CA_CERTS: _, ...rest } = process.env
-  return rest
-}
 
 /** Milliseconds until a program has ended. */
 function endMs(args) {
