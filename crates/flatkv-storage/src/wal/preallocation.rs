@@ -59,12 +59,12 @@ struct Maker {
 struct Pace {
     /// It is to end after the write at hand.
     stop: AtomicBool,
-    /// Somebody waits for it: it pauses no more.
+    /// A caller waits for it: it pauses no more.
     hurry: AtomicBool,
 }
 
 impl Pace {
-    /// Pauses, unless somebody waits for the thread or unparks it.
+    /// Pauses, unless a caller waits for the thread.
     fn pause(&self, time: Duration) {
         if !self.hurry.load(Relaxed) {
             park_timeout(time);
