@@ -32,8 +32,8 @@ const LEAST_PART: u64 = 2;
 const WRITE_BYTES: usize = 256 << 10;
 /// How long zeros wait for the answer to the commit that they follow, which needs a processor.
 const START_AFTER: Duration = Duration::from_millis(5);
-/// Pause after each write of zeros: they reach the disk one by one (a quarter of a GiB a second), so
-/// that the sync of the next record finds few of them that are not there yet.
+/// Pause after each write of zeros: they reach the disk one by one (a quarter of a GiB a second),
+/// so that the sync of the next record finds few of them that are not there yet.
 const WRITE_PAUSE: Duration = Duration::from_millis(1);
 
 /// What is preallocated of the segment that is being written.
