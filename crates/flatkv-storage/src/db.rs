@@ -38,7 +38,7 @@ const WRITE_BUFFERS: i32 = 4;
 /// of a million rows, where all families together are flushed at about so many. A filter is written
 /// whole when its memtable is made, at each opening and flush.
 const MEMTABLE_BLOOM_RATIO: f64 = 0.005;
-/// Table files for which RocksDB has one more thread that opens them. It starts the threads anew
+/// Table files for which RocksDB has one more thread that opens them. It starts the threads again
 /// for each family, also where there is no file.
 const FILES_PER_THREAD: usize = 32;
 /// Most such threads: what RocksDB has by default.
