@@ -9,10 +9,10 @@ use crate::{
     manifest,
     marks::Marks,
     nodes::{GATHERED_BYTES_MAX, GatheredNodes, NodeRow},
+    opening::opening_threads,
     priority::lower_compaction_threads,
     rows::history_prefix,
 };
-use hearth_disk::Disk;
 use hearth_metrics::DataDb;
 use hearth_primitives::StateError;
 use parking_lot::Mutex;
@@ -38,11 +38,6 @@ const WRITE_BUFFERS: i32 = 4;
 /// of a million rows, where all families together are flushed at about so many. A filter is written
 /// whole when its memtable is made, at each opening and flush.
 const MEMTABLE_BLOOM_RATIO: f64 = 0.005;
-/// Table files for which RocksDB has one more thread that opens them. It starts the threads again
-/// for each family, also where there is no file.
-const FILES_PER_THREAD: usize = 32;
-/// Most such threads: what RocksDB has by default.
-const OPENING_THREADS_MAX: usize = 16;
 /// Uncompressed bytes of a data block.
 const BLOCK_BYTES: usize = 8 << 10;
 /// Number of background threads: one flushes, the others compact several families in parallel.
@@ -208,14 +203,6 @@ impl Family {
             _ => 0,
         }
     }
-}
-
-/// Threads that open the table files of a database: few where there are few files, or none yet.
-fn opening_threads(disk: &dyn Disk, path: &Path) -> i32 {
-    let files = disk.list(path).unwrap_or_default();
-    let tables =
-        files.iter().filter(|file| Path::new(&file.name).extension().is_some_and(|end| end == "sst"));
-    (tables.count() / FILES_PER_THREAD + 1).min(OPENING_THREADS_MAX) as i32
 }
 
 /// The cache of blocks, and what of the memory budget is whose.

@@ -34,6 +34,7 @@ mod marks;
 pub mod measure;
 pub mod nodes;
 mod old_rows;
+mod opening;
 mod priority;
 pub mod rows;
 mod settings;
