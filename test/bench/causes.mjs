@@ -24,13 +24,19 @@ export const CAUSES = [
     in: 'bake',
     rows: /^capsules: cost \| CPU of importing/,
     name: 'Processor time of imports with capsules',
-    why: 'a capsule takes 0.17 ms of the 3.4 ms of processor time that the import of its block takes.',
+    why: 'a capsule takes 0.1 ms of the 2.5 ms of processor time that the import of its block takes: a quarter is memtables whose rows leave the caches of the processor meanwhile, a tenth compression, a tenth writes to its file.',
   },
   {
     in: 'bake',
     rows: /^Hits of the trace cache \| 1 KB \| gzip over/,
     name: 'gzip answers of 1 KB beyond the hot cache',
     why: 'answers this small are sent plain, so that each is read, checked and inflated (14 % of the processor time); the hot cache has them inflated.',
+  },
+  {
+    in: 'bake',
+    rows: /^Hits of the trace cache \| 1 MB \| hot plain/,
+    name: 'Plain answers of 1 MB from the hot cache',
+    why: 'each is copied once more in the process before it is sent, a fifth of the time of the main thread, which the bare server does without.',
   },
   {
     in: 'bake',
@@ -82,9 +88,9 @@ export const CAUSES = [
   },
   {
     in: 'engine',
-    rows: /engine_forkchoiceUpdatedV3 to an executed block, p99|50 ms after its payload/,
-    name: 'A fork choice to an executed block',
-    why: 'the state store syncs its log before the answer; with fsync=none the same takes 4.0 ms.',
+    rows: /50 ms after its payload/,
+    name: 'A fork choice 50 ms after its payload',
+    why: 'after a pause of 50 ms a call that does nothing takes 1.4 ms in place of 0.6, since processors sleep and their caches are cold; the sync of the log takes one more, and with fsync=none the slowest take as long.',
   },
   {
     in: 'flatkv',
@@ -118,6 +124,12 @@ export const CAUSES = [
   },
   {
     in: 'flatkv',
+    rows: /\| loop: commit to a schedule, p99 over p50/,
+    name: 'A commit to a schedule at p99, beside single commits',
+    why: 'commits share two processors and their caches with flushes and merges of the store, an eighth of the processor time; no commit waits for a sync of its log, which another thread makes.',
+  },
+  {
+    in: 'flatkv',
     rows: /^imports of \d+ times/,
     name: 'An import with every state root beside one without any',
     why: 'for each block the paths of its keys in a trie of a million leaves are changed and hashed, and for each run of blocks their nodes are written, of which runs share only the upper ones; without roots there is no trie.',
@@ -139,12 +151,6 @@ export const CAUSES = [
     rows: /the same, baked, from memory/,
     name: 'Baked traces of a follower from memory',
     why: 'nearly all of it is sending answers of up to a megabyte to a client on the same two processors; a bare node:http server sends such answers only a tenth faster (section bake).',
-  },
-  {
-    in: 'import',
-    rows: /execution-apis chain/,
-    name: 'The chain of 54 blocks',
-    why: 'the start of Node.js and the first opening of the stores are most of its time.',
   },
   {
     in: 'js',
@@ -193,6 +199,24 @@ export const CAUSES = [
     rows: /by address, cold/,
     name: 'Cold searches by address',
     why: 'each of the hundred logs lies in another block, and a table of a million blocks has its rows on pages of their own: 301 MiB are read from the disk in place of 13.',
+  },
+  {
+    in: 'overload',
+    rows: /the mix of traces|a quarter of it hostile scripts/,
+    name: 'Cheap calls beside traces, and deadlines',
+    why: 'under the same load a bare node:http server has a p99 of 5.3 ms, for two processors run traces and their clients as well; the rest is the main thread, which sends 800 answers of traces a second.',
+  },
+  {
+    in: 'script',
+    rows: /a step callback beside the sandbox/,
+    name: 'A step callback of a script',
+    why: 'hooks are called through builtins of V8 (2 to 4 % of the samples of a profile), which a process of its own does without.',
+  },
+  {
+    in: 'start',
+    rows: /first answer of hearth dev/,
+    name: 'The first answer of a development chain',
+    why: 'Node.js takes 19 of the 29 ms of the bare server; Hearth also reads and runs its program (15 ms), loads its library (3 ms) and makes its stores, with nine families of RocksDB (25 ms).',
   },
   {
     in: 'trace',

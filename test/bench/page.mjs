@@ -148,7 +148,7 @@ export function pageOf(all) {
 }
 
 /** What marks a row that loses. */
-const LOSES = /LOSING|LOST|below the target/
+const LOSES = /LOSING|LOST|MISSED|NOT reached|below the target/
 
 /**
  * Rows of a section that lose: the title of the table and the first two cells, between bars.

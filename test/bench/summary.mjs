@@ -208,7 +208,8 @@ export function summary(sections) {
     const [mine, other] = [median(ours?.[at[0]]), median(theirs?.[at[1]])]
     // Rows that were measured as how much longer Hearth takes.
     const times = ratio === 'row' ? ratioOf(compared?.[at[2]]) : (Number(other) / Number(mine)).toFixed(2)
-    lines.push(`| ${[name, mine, `${other}, ${peer}`, times, why].join(' | ')} |`)
+    const reason = Number(times) < 1 ? why : ''
+    lines.push(`| ${[name, mine, `${other}, ${peer}`, times, reason].join(' | ')} |`)
   }
   return lines
 }

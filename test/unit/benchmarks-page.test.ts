@@ -36,7 +36,10 @@ it('every record in which Hearth is slower says why', () => {
 })
 
 /** Sections all of whose losing rows have a cause. */
-const EXPLAINED = ['bake', 'cosmos', 'dev', 'engine', 'flatkv', 'follow', 'import', 'js', 'littable', 'logs', 'trace']
+const EXPLAINED = [
+  ...['bake', 'cosmos', 'dev', 'engine', 'explorer', 'flatkv', 'follow', 'import', 'js', 'littable', 'logs'],
+  ...['metrics', 'network', 'overload', 'rpc', 'script', 'start', 'trace', 'trace-parity'],
+]
 
 it.each(EXPLAINED)('every losing row of %s has its cause on the page', (name) => {
   const text = sections(page).get(name) ?? ''
