@@ -126,7 +126,7 @@ export const CAUSES = [
     in: 'flatkv',
     rows: /\| loop: commit to a schedule, p99 over p50/,
     name: 'A commit to a schedule at p99, beside single commits',
-    why: 'commits share two processors and their caches with flushes and merges of the store, an eighth of the processor time; no commit waits for a sync of its log, which another thread makes.',
+    why: 'commits share two processors and their caches with flushes and merges of the store, an eighth of the processor time; the log is synced by another thread, but for one sync at each new segment.',
   },
   {
     in: 'flatkv',
@@ -204,7 +204,7 @@ export const CAUSES = [
     in: 'overload',
     rows: /the mix of traces|a quarter of it hostile scripts/,
     name: 'Cheap calls beside traces, and deadlines',
-    why: 'under the same load a bare node:http server has a p99 of 5.3 ms, for two processors run traces and their clients as well; the rest is the main thread, which sends 800 answers of traces a second.',
+    why: 'under the same load a bare node:http server has a p99 of 5.3 ms, since the two processors run traces and their clients as well; the rest is the main thread, which sends 800 answers of traces a second.',
   },
   {
     in: 'script',

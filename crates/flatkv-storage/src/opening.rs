@@ -10,7 +10,8 @@ const FILES_PER_THREAD: usize = 32;
 /// Most such threads: what RocksDB has by default.
 const OPENING_THREADS_MAX: usize = 16;
 
-/// Threads that open the table files of a database: few where there are few files, or none yet.
+/// Threads that open the table files of a database: few where there are few files, or none yet. A
+/// folder that cannot be listed counts as one without files: RocksDB reports why as it opens it.
 pub(crate) fn opening_threads(disk: &dyn Disk, path: &Path) -> i32 {
     let files = disk.list(path).unwrap_or_default();
     let is_table = |name: &Path| name.extension().is_some_and(|end| end == "sst");

@@ -30,7 +30,7 @@ pub(super) const EXTENT_BYTES: RangeInclusive<u64> = 256 << 10..=16 << 20;
 const LEAST_PART: u64 = 2;
 /// Bytes of one write of zeros, after each of which the thread may be stopped.
 const WRITE_BYTES: usize = 256 << 10;
-/// How long zeros wait for the answer to the commit that they follow, which needs a processor.
+/// Delay of the first zeros, in which the answer to the commit before them has the processor.
 const START_AFTER: Duration = Duration::from_millis(5);
 /// Pause after each write of zeros: they reach the disk one by one (a quarter of a GiB a second),
 /// so that the sync of the next record finds few of them that are not there yet.
