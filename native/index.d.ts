@@ -165,6 +165,11 @@ export declare class NativeNode {
    */
   ready(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): boolean
   /**
+   * As `ready`, for an answer that is too long for its buffer: an object that shares its bytes.
+   * Only the struct is written. Null where the answer is not ready any more.
+   */
+  readyShared(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): NativeSharedAnswer | null
+  /**
    * Starts work whose result may be large, for a client that is known by its address. With an
    * envelope, a result that is stored in gzip is sent as one member with it.
    */
@@ -193,6 +198,20 @@ export declare class NativeOrigin {
   answer(id: number, results: string): void
   /** Why a request has no answer. */
   fail(id: number, why: string): void
+}
+
+/** An answer that shares its bytes with the trace cache until it is released. */
+export declare class NativeSharedAnswer {
+  /**
+   * Sends `first` and the answer to a socket, as much as the system takes at once; the number of
+   * bytes, 0 where it takes none or the socket fails. Nothing may wait in the socket already. An
+   * answer that was sent as a whole is released.
+   */
+  send(socket: number, first: Buffer): number
+  /** Copies the answer from this byte on, as much as the buffer holds; the number of bytes. */
+  copy(from: number, into: Buffer): number
+  /** Ends the share in the cache's memory. */
+  release(): void
 }
 
 /** The JSON bytes of one result, in chunks. */

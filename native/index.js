@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, initFollower, limitUnsent, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, provesAccount, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeSharedAnswer, NativeStream, confineProcess, devAccounts, initFollower, limitUnsent, metricsCatalog, NativeReadyWord, NativeTraceOf, openLittable, openNode, provesAccount, READY_STRUCT_BYTES, stakingAccount, startJob, startReplay, startWatchdog, tracerTable } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -782,6 +782,7 @@ export { NativeLittIter }
 export { NativeLittTable }
 export { NativeNode }
 export { NativeOrigin }
+export { NativeSharedAnswer }
 export { NativeStream }
 export { confineProcess }
 export { devAccounts }

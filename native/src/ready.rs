@@ -1,8 +1,11 @@
-//! Arguments and the result of a look-up in the trace cache. No object crosses: to make one takes
-//! longer than the rest of such a look-up.
+//! Arguments and the result of a look-up in the trace cache. No object crosses for a short answer:
+//! to make one takes longer than the rest of such a look-up. A long one is an object that shares
+//! the memory of the cache, from which the system takes its bytes.
 
-use hearth_node::{Ready, TraceOf};
+use hearth_node::{Ready, SharedAnswer, TraceOf, send_now};
+use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
+use parking_lot::Mutex;
 
 /// What names a trace.
 #[napi]
@@ -47,7 +50,22 @@ const WORD_BYTES: u32 = size_of::<u32>() as u32;
 /// was found, or the buffer has no room for the struct.
 pub fn write_ready(into: &mut [u8], find: impl FnOnce(&mut [u8]) -> Option<Ready>) -> bool {
     let Some((result, room)) = into.split_at_mut_checked(READY_STRUCT_BYTES as usize) else { return false };
-    let Some(Ready { bytes, packed, historical }) = find(room) else { return false };
+    find(room).is_some_and(|ready| write_struct(result, &ready))
+}
+
+/// As [`write_ready`], for an answer that stays where it is: only the result struct is written.
+pub fn share_ready(
+    into: &mut [u8],
+    find: impl FnOnce() -> Option<SharedAnswer>,
+) -> Option<NativeSharedAnswer> {
+    let result = into.get_mut(..READY_STRUCT_BYTES as usize)?;
+    let answer = find()?;
+    write_struct(result, &answer.ready).then(|| NativeSharedAnswer { answer: Mutex::new(Some(answer)) })
+}
+
+/// Writes the result struct; false where the answer is too long for one.
+fn write_struct(result: &mut [u8], ready: &Ready) -> bool {
+    let Ready { bytes, packed, historical } = *ready;
     let Ok(bytes) = u32::try_from(bytes) else { return false };
     let fields = [
         (NativeReadyWord::Bytes, bytes),
@@ -59,4 +77,41 @@ pub fn write_ready(into: &mut [u8], find: impl FnOnce(&mut [u8]) -> Option<Ready
         result[at..at + WORD_BYTES as usize].copy_from_slice(&value.to_ne_bytes());
     }
     true
+}
+
+/// An answer that shares its bytes with the trace cache until it is released.
+#[napi]
+pub struct NativeSharedAnswer {
+    answer: Mutex<Option<SharedAnswer>>,
+}
+
+#[napi]
+impl NativeSharedAnswer {
+    /// Sends `first` and the answer to a socket, as much as the system takes at once; the number of
+    /// bytes, 0 where it takes none or the socket fails. Nothing may wait in the socket already. An
+    /// answer that was sent as a whole is released.
+    #[napi(catch_unwind)]
+    pub fn send(&self, socket: i32, first: BufferSlice<'_>) -> u32 {
+        let mut place = self.answer.lock();
+        let Some(answer) = place.as_ref() else { return 0 };
+        let slices = std::iter::once(&first[..]).chain(answer.slices());
+        let sent = send_now(socket, slices).unwrap_or_default();
+        if sent == first.len() + answer.ready.bytes {
+            *place = None;
+        }
+        // No more than a mebibyte is ready at once.
+        sent as u32
+    }
+
+    /// Copies the answer from this byte on, as much as the buffer holds; the number of bytes.
+    #[napi(catch_unwind)]
+    pub fn copy(&self, from: u32, mut into: BufferSlice<'_>) -> u32 {
+        self.answer.lock().as_ref().map_or(0, |answer| answer.copy(from as usize, &mut into) as u32)
+    }
+
+    /// Ends the share in the cache's memory.
+    #[napi(catch_unwind)]
+    pub fn release(&self) {
+        drop(self.answer.lock().take());
+    }
 }

@@ -1,11 +1,12 @@
 // The fast path: what comes in one piece is answered as what node:http reads piece by piece.
+import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { resolveSettings } from '../../ts/config/index.ts'
-import type { WholeBody } from '../../ts/core/body.ts'
+import type { SharedAnswer, WholeBody } from '../../ts/core/body.ts'
 import type { Core, NamedTrace, OpenOptions, ReadyTrace } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'
@@ -31,6 +32,40 @@ function core(chainId = '"0x1"'): Core {
   return { ...fake, request: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)), readyTrace }
 }
 
+/** An answer of which the system takes so many bytes at once, with the head before it. */
+class FakeShared implements SharedAnswer {
+  static readonly released: string[] = []
+  readonly length: number
+  private readonly name: string
+  private readonly bytes: Buffer
+  private readonly taken: number
+
+  constructor(name: string, bytes: Buffer, taken: number) {
+    this.name = name
+    this.bytes = bytes
+    this.length = bytes.length
+    this.taken = taken
+  }
+
+  send(fd: number, first: Buffer): number {
+    const all = Buffer.concat([first, this.bytes])
+    const sent = this.taken === 0 ? 0 : fs.writeSync(fd, all, 0, Math.min(this.taken, all.length))
+    if (sent === all.length) this.release()
+    return sent
+  }
+
+  copy(from = 0): Uint8Array {
+    return Buffer.from(this.bytes.subarray(from))
+  }
+
+  release(): void {
+    FakeShared.released.push(this.name)
+  }
+}
+
+/** Bytes that the system takes of shared answers, by the numbers of their blocks. */
+const TAKEN: Readonly<Record<string, number>> = { '0x10': 0, '0x11': 20, '0x12': 1000, '0x13': Number.MAX_SAFE_INTEGER }
+
 /**
  * Ready answers by number: block 1 has a short answer, block 2 a long one, in gzip if that is
  * accepted.
@@ -38,6 +73,10 @@ function core(chainId = '"0x1"'): Core {
 function readyTrace({ of, named }: NamedTrace, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
   if (of !== 'blockByNumber' || named === '0x3') return undefined
   const text = `${head}${JSON.stringify('ready'.repeat(named === '0x1' ? 4000 : 40_000))}${tail}`
+  const taken = TAKEN[named]
+  if (taken !== undefined) {
+    return { body: { kind: 'shared', answer: new FakeShared(named, Buffer.from(text), taken) }, historical: false }
+  }
   const isPacked = gzipOver !== undefined && text.length > gzipOver
   const bytes = isPacked ? zlib.gzipSync(text, { level: named === '0x1' ? 6 : 0 }) : Buffer.from(text)
   // Short answers are text, also in gzip, as the core gives them.
@@ -210,6 +249,38 @@ describe('a request in one piece', () => {
       expect(got.includes('content-encoding: gzip')).toBe(encoding === 'gzip')
       expect(JSON.parse(got.slice(got.indexOf('\n\n'))).result).toBe('ready'.repeat(bytes / 5))
     }
+  })
+
+  it.each(Object.keys(TAKEN))('has the bytes of shared answer %s, and releases it', async (block) => {
+    FakeShared.released.length = 0
+    const { port } = await serve()
+    const request = plain(TRACE(block))
+    for (const pieces of [[request], [request.slice(0, 9), request.slice(9)]]) {
+      const got = readable(await exchange(port, pieces))
+      expect(JSON.parse(got.slice(got.indexOf('\n\n'))).result).toBe('ready'.repeat(40_000))
+    }
+    expect(FakeShared.released).toEqual([block, block])
+  })
+
+  it('keeps the order of shared answers that follow each other', async () => {
+    const { port } = await serve()
+    const blocks = ['0x13', '0x2', '0x11', '0x13', '0x10', '0x12']
+    const socket = net.connect({ port, host: '127.0.0.1' })
+    const got: Buffer[] = []
+    socket.on('error', () => undefined).on('data', (chunk) => got.push(chunk))
+    for (const [id, block] of blocks.entries()) {
+      socket.write(plain(ASK('debug_traceBlockByNumber', [block, { tracer: 'callTracer' }], id)))
+      await sleep(2)
+    }
+    const answers = blocks.length * 200_000
+    await vi.waitFor(() => expect(Buffer.concat(got).toString('latin1').split('ready').length - 1).toBe(answers / 5), 10_000)
+    socket.destroy()
+    const ids = [
+      ...Buffer.concat(got)
+        .toString('latin1')
+        .matchAll(/"id":(\d+)/g),
+    ].map(([, id]) => Number(id))
+    expect(ids).toEqual([0, 1, 2, 3, 4, 5])
   })
 
   it('counts for the limits of its client', async () => {

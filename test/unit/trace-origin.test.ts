@@ -156,7 +156,7 @@ it.each([1, 8 * 1024, 100_000, 900_000])('a ready answer of %d bytes is sent wit
   const packed = await ask(server, request(7), 'gzip')
   expect([packed.encoding, packed.body === answerOf(text)]).toEqual([bytes > 32 * 1024 ? 'gzip' : null, true])
   // An eighth of `evm.gzip_threshold_bytes`.
-  expect(asked).toEqual([undefined, undefined, 2048])
+  expect(asked).toEqual([undefined, undefined, 256])
 })
 
 it('over WebSocket nothing is in gzip', async () => {

@@ -29,6 +29,27 @@ export interface Latin1Body {
   readonly text: string
 }
 
+/** Bytes that the core has, to be sent from its memory or copied. At most `WHOLE_BYTES_MAX`. */
+export interface SharedAnswer {
+  readonly length: number
+  /**
+   * Sends `first` and these bytes to a socket by the number of its file, as much as the system
+   * takes at once; how many bytes. Nothing may wait in the socket before. What was sent as a whole
+   * is released.
+   */
+  send(fd: number, first: Buffer): number
+  /** A copy from this byte on, whose memory may be given back (`release` of `core/chunks.ts`). */
+  copy(from?: number): Uint8Array
+  /** Ends the use of the core's memory. */
+  release(): void
+}
+
+/** Bytes in one piece that the core has. */
+export interface SharedBody {
+  readonly kind: 'shared'
+  readonly answer: SharedAnswer
+}
+
 /** Bytes in chunks. */
 export interface StreamBody {
   readonly kind: 'stream'
@@ -44,7 +65,7 @@ export interface GzipBody {
 }
 
 /** A body in one piece. */
-export type WholeBody = BytesBody | Latin1Body
+export type WholeBody = BytesBody | Latin1Body | SharedBody
 
 /** A body. */
 export type Body = WholeBody | StreamBody | GzipBody
@@ -56,10 +77,19 @@ export const EMPTY: Latin1Body = { kind: 'latin1', text: '' }
 export const isEmpty = (body: Body): boolean => body.kind === 'latin1' && body.text === ''
 
 /** Whether a body is in one piece. */
-export const isWhole = (body: Body): body is WholeBody => body.kind === 'bytes' || body.kind === 'latin1'
+export const isWhole = (body: Body): body is WholeBody => body.kind !== 'stream' && body.kind !== 'gzip'
 
 /** Bytes of a body in one piece. */
-export const lengthOf = (body: WholeBody): number => (body.kind === 'bytes' ? body.bytes.length : body.text.length)
+export function lengthOf(body: WholeBody): number {
+  if (body.kind === 'latin1') return body.text.length
+  return body.kind === 'bytes' ? body.bytes.length : body.answer.length
+}
 
-/** The bytes of a body in one piece. */
-export const bytesOf = (body: WholeBody): Uint8Array => (body.kind === 'bytes' ? body.bytes : Buffer.from(body.text, 'latin1'))
+/** The bytes of a body in one piece, which is used up by that. */
+export function bytesOf(body: WholeBody): Uint8Array {
+  if (body.kind === 'latin1') return Buffer.from(body.text, 'latin1')
+  if (body.kind === 'bytes') return body.bytes
+  const bytes = body.answer.copy()
+  body.answer.release()
+  return bytes
+}

@@ -2,8 +2,8 @@
 // JSON text and bytes.
 import * as native from '../../native/index.js'
 import type { BakeReport, BakeWork } from './bake.ts'
-import { type Body, lengthOf, type WholeBody } from './body.ts'
-import { allocate, allocateWhole, CHUNK_BYTES_MAX, jsonOf, openChunks, release, WHOLE_BYTES_MAX } from './chunks.ts'
+import type { Body } from './body.ts'
+import { allocate, allocateWhole, CHUNK_BYTES_MAX, jsonOf, openChunks, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { CoreError, coreErrorFrom } from './error.ts'
@@ -29,11 +29,12 @@ import type {
   StreamOperations,
   TraceOrigin,
 } from './port.ts'
+import { type FindReady, ready } from './ready.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
 
-const { NativeReadyWord: ReadyWord, NativeTraceOf: TraceOf, READY_STRUCT_BYTES } = native
+const { NativeTraceOf: TraceOf } = native
 
 /** The core's number of each way to name a trace. */
 const TRACE_OF = { transaction: TraceOf.Transaction, blockByNumber: TraceOf.BlockByNumber, blockByHash: TraceOf.BlockByHash } as const
@@ -56,69 +57,6 @@ function unwrap(answer: Uint8Array): Uint8Array {
   const body = answer.subarray(1)
   if (answer[0] !== OK) throw coreErrorFrom(body)
   return body
-}
-
-/** Finds an answer that is ready; undefined if there is none. */
-type FindReady = (options: OpenOptions) => ReadyTrace | undefined
-
-/**
- * Answers up to this size are returned as text, which is sent with its head as one piece; in bytes.
- */
-const TEXT_BYTES_MAX = 8 * 1024
-
-/** Memory for the result struct of a look-up and the answer behind it, both written by the core. */
-class ReadyRoom {
-  readonly buffer: Buffer
-  private readonly words: Uint32Array
-
-  /** Room for at least so many bytes, with the struct: at most `WHOLE_BYTES_MAX`. */
-  constructor(bytes: number) {
-    this.buffer = allocateWhole(bytes)
-    this.words = new Uint32Array(this.buffer.buffer, this.buffer.byteOffset, READY_STRUCT_BYTES / Uint32Array.BYTES_PER_ELEMENT)
-  }
-
-  /** Bytes of struct and answer together. */
-  get bytes(): number {
-    return READY_STRUCT_BYTES + (this.words[ReadyWord.Bytes] as number)
-  }
-
-  get isGzip(): boolean {
-    return this.words[ReadyWord.Gzip] === 1
-  }
-
-  get isHistorical(): boolean {
-    return this.words[ReadyWord.Historical] === 1
-  }
-
-  /** The answer, as text if it is short. */
-  body(): WholeBody {
-    const { buffer, bytes } = this
-    if (bytes <= TEXT_BYTES_MAX) return { kind: 'latin1', text: buffer.toString('latin1', READY_STRUCT_BYTES, bytes) }
-    return { kind: 'bytes', bytes: buffer.subarray(READY_STRUCT_BYTES, bytes) }
-  }
-}
-
-/** Memory of look-ups until an answer keeps it. */
-let spare: ReadyRoom | undefined
-
-/**
- * The answer that `find` writes; undefined if there is none. `find` returns whether it found one,
- * and is called again with more room if there was too little.
- */
-function ready(find: (into: Buffer) => boolean): ReadyTrace | undefined {
-  spare ??= new ReadyRoom(CHUNK_BYTES_MAX)
-  let room = spare
-  if (!find(room.buffer) || room.bytes > WHOLE_BYTES_MAX) return undefined
-  if (room.bytes > room.buffer.length) {
-    room = new ReadyRoom(room.bytes)
-    if (!find(room.buffer) || room.bytes > room.buffer.length) {
-      release(room.buffer)
-      return undefined
-    }
-  }
-  const body = room.body()
-  if (body.kind === 'bytes' && room === spare) spare = undefined
-  return { body: room.isGzip ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: room.isHistorical }
 }
 
 /** The work begins with `open` or the first `next`. */
@@ -279,7 +217,10 @@ class NativeCore implements Core {
 
   /** The answer of the trace cache to a request by its texts, if it is ready. */
   private cached(of: native.NativeTraceOf, named: string, config: string, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
-    return ready((into) => this.node.ready(of, named, config, head, tail, into, gzipOver))
+    return ready(
+      (into) => this.node.ready(of, named, config, head, tail, into, gzipOver),
+      (into) => this.node.readyShared(of, named, config, head, tail, into, gzipOver),
+    )
   }
 
   withCaller(caller: CoreCaller): Core {

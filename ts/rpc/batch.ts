@@ -1,6 +1,6 @@
 // The answer to a batch: entries in order, as one piece where it is small, else as a stream.
 import { setImmediate } from 'node:timers/promises'
-import { type ByteStream, EMPTY, type Latin1Body, type StreamBody, type WholeBody } from '../core/body.ts'
+import { type ByteStream, bytesOf, EMPTY, type Latin1Body, type StreamBody, type WholeBody } from '../core/body.ts'
 import { type BadCall, type Call, errorAnswer, isBad, RESULT_TAIL, resultHead } from './envelope.ts'
 import { RpcError, responseTooLarge } from './errors.ts'
 import type { Sample } from './meter.ts'
@@ -167,10 +167,11 @@ export class Batch {
     const { id } = entry.call
     if (isText(outcome) || id === undefined || this.full) {
       const text = this.written(entry, isText(outcome) ? outcome : EMPTY)
+      if (!isText(outcome) && outcome.kind === 'shared') outcome.answer.release()
       if (text !== undefined) yield bytes(text)
       return
     }
-    const result = outcome.bytes
+    const result = bytesOf(outcome)
     this.size += result.length
     entry.sample.made(result.length)
     entry.sample.succeed()

@@ -8,8 +8,9 @@
 // sent by node:http too: it parses the request again, and the app finds the reply (`Dispatched`).
 import http from 'node:http'
 import type { Socket } from 'node:net'
-import { bytesOf, isEmpty, isWhole, lengthOf, type WholeBody } from '../core/body.ts'
+import { bytesOf, isEmpty, isWhole, lengthOf, type SharedAnswer, type WholeBody } from '../core/body.ts'
 import { release } from '../core/chunks.ts'
+import { sendNow } from '../core/socket.ts'
 import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
 import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
@@ -445,13 +446,30 @@ class FastConnection {
       else this.waitForRoom()
       return
     }
-    const bytes = bytesOf(body)
-    socket.cork()
-    socket.write(head, 'latin1')
-    socket.write(bytes, () => release(bytes))
-    socket.uncork()
+    if (body.kind === 'shared') this.writeShared(Buffer.from(head, 'latin1'), body.answer)
+    else {
+      const bytes = bytesOf(body)
+      socket.cork()
+      socket.write(head, 'latin1')
+      socket.write(bytes, () => release(bytes))
+      socket.uncork()
+    }
     if (closes) this.finish()
     else this.waitForRoom()
+  }
+
+  /** Sends a reply from the core's memory; what the system does not take at once is copied. */
+  private writeShared(head: Buffer, answer: SharedAnswer): void {
+    const { socket } = this
+    const sent = sendNow(socket, head, answer)
+    const from = Math.max(0, sent - head.length)
+    if (from === answer.length) return
+    const rest = answer.copy(from)
+    answer.release()
+    socket.cork()
+    if (sent < head.length) socket.write(head.subarray(sent))
+    socket.write(rest, () => release(rest))
+    socket.uncork()
   }
 
   /**
@@ -496,8 +514,9 @@ class FastConnection {
   }
 }
 
-/** Ends the work behind a reply that has no client any more. */
+/** Ends the work behind a reply that has no client any more, and the use of its memory. */
 function cancel({ body }: Reply): void {
-  if (body.kind === 'stream') body.stream.cancel()
-  else if (body.kind === 'gzip' && body.member.kind === 'stream') body.member.stream.cancel()
+  const bytes = body.kind === 'gzip' ? body.member : body
+  if (bytes.kind === 'stream') bytes.stream.cancel()
+  else if (bytes.kind === 'shared') bytes.answer.release()
 }

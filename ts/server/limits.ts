@@ -62,7 +62,7 @@ export const BAKED_PLAIN_BYTES_MAX = 32 * 1024
  * Baked answers that are stored in gzip go out so from this part of the threshold of compression
  * on: sending them so takes less work than inflating them.
  */
-export const STORED_GZIP_PART = 1 / 8
+export const STORED_GZIP_PART = 1 / 64
 
 /** Subscriptions of one WebSocket connection. */
 export const SUBSCRIPTIONS_MAX = 1024

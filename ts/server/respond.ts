@@ -39,7 +39,7 @@ const JOINED_BYTES_MAX = 8 * 1024
 /** A body as text where it is short; the memory of its bytes is given back then. */
 export function shortText(body: WholeBody): string | undefined {
   if (body.kind === 'latin1') return body.text
-  if (body.bytes.length > JOINED_BYTES_MAX) return undefined
+  if (body.kind === 'shared' || body.bytes.length > JOINED_BYTES_MAX) return undefined
   const text = textOf(body.bytes, 'latin1')
   release(body.bytes)
   return text

@@ -21,7 +21,7 @@ pub use block_key::BlockKey;
 pub use error::BakeError;
 pub use store::{
     AnswerBuilder, AnswerBytes, BakedAnswer, BakedBlock, DEFAULT_LEVEL, Found, GzipAnswer, MAX_ANSWER_BYTES,
-    MAX_LEVEL, OWN_PIECE_BYTES, Part, PlainAnswer, TraceDb, TraceDbOptions,
+    MAX_LEVEL, OWN_PIECE_BYTES, Part, PartAtOnce, PlainAnswer, TraceDb, TraceDbOptions,
 };
 pub use tracer::BakedTracer;
 pub use worker::{

@@ -210,19 +210,17 @@ impl OpenSegment {
         make(end, &mut tail.filling)
     }
 
-    /// Fills `out` from an offset, if the tail has it; else the file does.
-    pub fn read_tail(&self, out: &mut [u8], offset: u64) -> bool {
+    /// Uses so many bytes from an offset, if the tail has them; else the file does.
+    pub fn with_tail<T>(&self, len: usize, offset: u64, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let tail = self.tail.read();
-        let Some(at) = offset.checked_sub(tail.start).map(|at| at as usize) else { return false };
+        let at = offset.checked_sub(tail.start)? as usize;
         let writing = tail.writing.as_ref().map_or(&[][..], |w| w);
         // A record is appended as a whole, so it never lies across the two.
         let source = match at.checked_sub(writing.len()) {
-            None => writing.get(at..at + out.len()),
-            Some(at) => tail.filling.get(at..at + out.len()),
+            None => writing.get(at..at + len),
+            Some(at) => tail.filling.get(at..at + len),
         };
-        let Some(source) = source else { return false };
-        out.copy_from_slice(source);
-        true
+        source.map(take)
     }
 
     /// Hands the tail to the operating system. Where that fails, the bytes stay and can be read,

@@ -208,7 +208,9 @@ impl FrameSource<'_> {
     }
 
     fn read(&self, out: &mut [u8], offset: u64) -> Result<(), LittError> {
-        if self.open.is_some_and(|open| open.read_tail(out, offset)) {
+        if let Some(open) = self.open
+            && open.with_tail(out.len(), offset, |tail| out.copy_from_slice(tail)).is_some()
+        {
             return Ok(());
         }
         let file = self.file(out.len())?;
@@ -218,11 +220,8 @@ impl FrameSource<'_> {
     /// Where in a new buffer so many bytes from an offset lie. Behind a few others: the system
     /// copies faster where both sides lie alike in the lines of the processor's cache.
     fn read_new(&self, len: usize, offset: u64) -> Result<(Vec<u8>, usize), LittError> {
-        if let Some(open) = self.open {
-            let mut bytes = vec![0; len];
-            if open.read_tail(&mut bytes, offset) {
-                return Ok((bytes, 0));
-            }
+        if let Some(bytes) = self.open.and_then(|open| open.with_tail(len, offset, <[u8]>::to_vec)) {
+            return Ok((bytes, 0));
         }
         // Nothing is zeroed first that is read over.
         let mut bytes = Vec::with_capacity(len + LINE_BYTES);
@@ -237,17 +236,18 @@ impl FrameSource<'_> {
     /// piece.
     fn read_frames(&self, parts: &Parts, heads: &mut [u8]) -> Result<Vec<u8>, LittError> {
         let mut body = Vec::new();
-        if let Some(open) = self.open {
-            let mut bytes = vec![0; parts.heads_len() + parts.len];
-            if open.read_tail(&mut bytes, parts.offset) {
-                body.reserve_exact(parts.len);
-                let frames = bytes.chunks(FRAME_HEADER + parts.part);
-                for (frame, head) in frames.zip(heads.chunks_exact_mut(FRAME_HEADER)) {
-                    head.copy_from_slice(&frame[..FRAME_HEADER]);
-                    body.extend_from_slice(&frame[FRAME_HEADER..]);
-                }
-                return Ok(body);
+        let mut take = |tail: &[u8]| {
+            body.reserve_exact(parts.len);
+            let frames = tail.chunks(FRAME_HEADER + parts.part);
+            for (frame, head) in frames.zip(heads.chunks_exact_mut(FRAME_HEADER)) {
+                head.copy_from_slice(&frame[..FRAME_HEADER]);
+                body.extend_from_slice(&frame[FRAME_HEADER..]);
             }
+        };
+        if let Some(open) = self.open
+            && open.with_tail(parts.heads_len() + parts.len, parts.offset, &mut take).is_some()
+        {
+            return Ok(body);
         }
         let file = self.file(parts.heads_len() + parts.len)?;
         let read = file.read_parts_at(parts, heads, &mut body);

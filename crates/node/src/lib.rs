@@ -23,10 +23,10 @@ pub use hearth_pool::{PoolError, PoolLimits};
 pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{
-    CallBundle, Caller, Envelope, HookLink, NamedTrace, Ready, TraceCall, TraceCallMany, TraceOf,
-    TraceRequest, TraceSubject, tracer_table,
+    CallBundle, Caller, Envelope, HookLink, NamedTrace, Ready, SharedAnswer, TraceCall, TraceCallMany,
+    TraceOf, TraceRequest, TraceSubject, tracer_table,
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;
-pub use socket::limit_unsent;
+pub use socket::{limit_unsent, send_now};
 pub use watchdog::{WATCHDOG_CELLS, start_watchdog};

@@ -1,7 +1,10 @@
-//! Options of sockets that Node.js has no name for.
+//! What Node.js cannot do with its sockets.
 
 use std::io;
 use std::os::fd::RawFd;
+
+/// Most pieces of one call: `IOV_MAX` of Linux is 1,024.
+const SLICES_MAX: usize = 1024;
 
 /// Lets a TCP socket take at most about so many bytes that the other end has no room for
 /// (`TCP_NOTSENT_LOWAT`, tcp(7)). What is under way on the network is not counted, so that no link
@@ -22,9 +25,38 @@ pub fn limit_unsent(socket: RawFd, bytes: u32) -> io::Result<()> {
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Sends as much of these bytes as the system takes at once (`sendmsg`, send(2)), without a copy in
+/// this process; how many bytes it took. Only for a socket that nothing else writes to meanwhile.
+///
+/// # Errors
+/// Those of the system, but for `EAGAIN`, which is 0 bytes.
+pub fn send_now<'a>(socket: RawFd, slices: impl IntoIterator<Item = &'a [u8]>) -> io::Result<usize> {
+    let slices = slices.into_iter().filter(|slice| !slice.is_empty()).take(SLICES_MAX);
+    let mut slices: Vec<_> = slices.map(io::IoSlice::new).collect();
+    // SAFETY: all fields of this struct may be zero.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    // `IoSlice` has the layout of `iovec`.
+    message.msg_iov = slices.as_mut_ptr().cast();
+    message.msg_iovlen = slices.len() as _;
+    loop {
+        // SAFETY: the message names slices that live during the call. A number that is no socket is
+        // an error.
+        let sent = unsafe { libc::sendmsg(socket, &message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
+        if let Ok(sent) = usize::try_from(sent) {
+            return Ok(sent);
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::Interrupted => {}
+            io::ErrorKind::WouldBlock => return Ok(0),
+            _ => return Err(error),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd as _;
 
@@ -61,6 +93,42 @@ mod tests {
     fn a_file_has_no_such_limit() {
         let file = tempfile::tempfile().unwrap();
         let error = limit_unsent(file.as_raw_fd(), 1).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTSOCK));
+    }
+
+    #[test]
+    fn a_socket_takes_what_it_has_room_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let fd = stream.as_raw_fd();
+        assert_eq!(send_now(fd, [&b"ab"[..], b"", b"c"]).unwrap(), 3);
+        let mut three = [0; 3];
+        client.read_exact(&mut three).unwrap();
+        assert_eq!(&three, b"abc");
+        let large = vec![7; 64 << 20];
+        let mut sent = 0;
+        let all = loop {
+            match send_now(fd, [&large[..]]).unwrap() {
+                0 => break sent,
+                now => sent += now,
+            }
+        };
+        assert!((1..large.len()).contains(&all), "{all}");
+        let mut back = vec![0; all];
+        client.read_exact(&mut back).unwrap();
+        assert!(back.iter().all(|byte| *byte == 7));
+        drop(client);
+        // The first bytes after the other end's goodbye are taken, and answered with a reset.
+        let _ = send_now(fd, [&b"x"[..]]);
+        let gone = (0..500).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            send_now(fd, [&b"x"[..]]).err()
+        });
+        let kind = gone.expect("the other end is gone").kind();
+        assert!(matches!(kind, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset), "{kind}");
+        let file = tempfile::tempfile().unwrap();
+        let error = send_now(file.as_raw_fd(), [&b"x"[..]]).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOTSOCK));
     }
 }

@@ -15,7 +15,9 @@ pub(crate) use derived::derived;
 pub use eligible::{CachedTraceKey, NamedTrace, TraceOf};
 use eligible::{eligible, tracer_of};
 pub(crate) use frames::BakedFrames;
-use hearth_bake::{AnswerBytes, BakeError, BakedBlock, BakedTracer, BlockKey, Found, Part, TraceDb};
+use hearth_bake::{
+    AnswerBytes, BakeError, BakedBlock, BakedTracer, BlockKey, Found, Part, PartAtOnce, TraceDb,
+};
 use hearth_chain::Chain;
 use hearth_disk::without_waiting;
 use hearth_home::{BakeConfig, NodeError, stream::Feed};
@@ -51,6 +53,11 @@ impl Envelope {
     fn wants(&self, bytes: u64) -> bool {
         bytes + (self.head.len() + self.tail.len()) as u64 > self.over_bytes
     }
+
+    /// What stands before and behind the bytes of an answer; a gzip member has it inside.
+    fn around(&self, packed: bool) -> [&[u8]; 2] {
+        if packed { [&[], &[]] } else { [&self.head, &self.tail] }
+    }
 }
 
 /// An answer that is in memory, in pieces.
@@ -69,6 +76,36 @@ pub struct Ready {
     pub packed: bool,
     /// Whether its block is further below the head than traces may look back.
     pub historical: bool,
+}
+
+/// An answer with its envelope whose bytes stay where the cache has them.
+pub struct SharedAnswer {
+    /// What stands before and behind the pieces; empty for an answer in gzip.
+    around: [Vec<u8>; 2],
+    pieces: Vec<AnswerBytes>,
+    /// Its size, and what it is.
+    pub ready: Ready,
+}
+
+impl SharedAnswer {
+    /// Its bytes, in order.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let [head, tail] = &self.around;
+        let pieces = self.pieces.iter().map(|piece| &**piece);
+        std::iter::once(&head[..]).chain(pieces).chain(std::iter::once(&tail[..]))
+    }
+
+    /// Copies its bytes from this one on, as many as the buffer has room for; how many.
+    pub fn copy(&self, from: usize, into: &mut [u8]) -> usize {
+        let (mut skipped, room) = (from, into.len());
+        let mut into = into;
+        for slice in self.slices() {
+            let now = skipped.min(slice.len());
+            skipped -= now;
+            into = put(into, &slice[now..]);
+        }
+        room - into.len()
+    }
 }
 
 /// The trace cache of an open home.
@@ -135,27 +172,49 @@ impl Baked {
         envelope: &Envelope,
         into: &mut [u8],
     ) -> Option<(Height, Ready)> {
+        let (height, FoundAtOnce { ready, pieces }) = self.at_once(ask, envelope, into.len())?;
+        if ready.bytes <= into.len() {
+            let [head, tail] = envelope.around(ready.packed);
+            let mut room = put(into, head);
+            for piece in &pieces {
+                room = put(room, piece);
+            }
+            put(room, tail);
+        }
+        Some((height, ready))
+    }
+
+    /// As [`Self::write_ready`], without a copy.
+    pub fn share(&self, ask: &CachedTraceKey, envelope: &Envelope) -> Option<(Height, SharedAnswer)> {
+        let (height, FoundAtOnce { ready, pieces }) = self.at_once(ask, envelope, usize::MAX)?;
+        let around = envelope.around(ready.packed).map(<[u8]>::to_vec);
+        Some((height, SharedAnswer { around, pieces, ready }))
+    }
+
+    /// The answer that is ready, without pieces where it has more than `most` bytes.
+    fn at_once(
+        &self,
+        ask: &CachedTraceKey,
+        envelope: &Envelope,
+        most: usize,
+    ) -> Option<(Height, FoundAtOnce)> {
         let place = self.targets.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
         }
-        let written = without_waiting(|| {
+        let found = without_waiting(|| {
             let Some(block) = self.db.block(&place.key, ask.tracer)? else { return Ok(None) };
             match is_packed(&block, place.part, Some(envelope)) {
-                true => write_packed(&block, place.part, envelope, into),
-                false => write_plain(&block, place.part, envelope, into),
+                true => packed_at_once(&block, place.part, envelope, most),
+                false => plain_at_once(&block, place.part, envelope, most),
             }
         });
-        match written {
-            Ok(Some((ready, result))) => {
-                if ready.bytes <= into.len() {
-                    self.db.count(result);
-                }
-                Some((place.key.number, ready))
-            }
-            // The next read finds the damage, reports it, and removes the row.
-            Ok(None) | Err(_) => None,
+        // The next read finds a damage, reports it, and removes the row.
+        let (found, result) = found.ok().flatten()?;
+        if found.ready.bytes <= most {
+            self.db.count(result);
         }
+        Some((place.key.number, found))
     }
 
     /// The answer from disk, or from memory if it is there, with the height of the block. `None` if
@@ -209,39 +268,43 @@ fn is_packed(block: &BakedBlock, part: Part, envelope: Option<&Envelope>) -> boo
     envelope.is_some_and(wanted) && block.packs(part)
 }
 
-type Written = Result<Option<(Ready, CacheResult)>, BakeError>;
+/// An answer that is ready, without its envelope where it is plain.
+struct FoundAtOnce {
+    ready: Ready,
+    pieces: Vec<AnswerBytes>,
+}
 
-/// A part as one gzip member.
-fn write_packed(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [u8]) -> Written {
+type AtOnce = Result<Option<(FoundAtOnce, CacheResult)>, BakeError>;
+
+/// A part as one gzip member; without its bytes where these are more than `most`.
+fn packed_at_once(block: &BakedBlock, part: Part, envelope: &Envelope, most: usize) -> AtOnce {
     let Some(mut answer) = block.gzip(part, &envelope.head, &envelope.tail)? else { return Ok(None) };
     if answer.len() > PACKED_AT_ONCE_BYTES {
         return Ok(None);
     }
     let ready = Ready { bytes: answer.len() as usize, packed: true, historical: false };
-    if let Some(room) = into.get_mut(..ready.bytes) {
-        let mut room = room;
+    let mut pieces = Vec::new();
+    if ready.bytes <= most {
         while let Some(bytes) = answer.read()? {
-            room = put(room, &bytes);
+            pieces.push(bytes);
         }
     }
-    Ok(Some((ready, CacheResult::Stored)))
+    Ok(Some((FoundAtOnce { ready, pieces }, CacheResult::Stored)))
 }
 
-/// A part as it is, between the envelope's head and tail.
-fn write_plain(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [u8]) -> Written {
+/// A part as it is; without its bytes where these and the envelope's are more than `most`.
+fn plain_at_once(block: &BakedBlock, part: Part, envelope: &Envelope, most: usize) -> AtOnce {
     let Some(bytes) = block.bytes(part).filter(|bytes| *bytes <= READ_WHOLE_BYTES) else { return Ok(None) };
     let around = envelope.head.len() + envelope.tail.len();
     let ready = Ready { bytes: bytes as usize + around, packed: false, historical: false };
-    let Some(room) = into.get_mut(..ready.bytes) else { return Ok(Some((ready, CacheResult::Stored))) };
-    let Some((pieces, inflated)) = block.part_without_inflating(part, INFLATE_AT_ONCE_BYTES)? else {
+    if ready.bytes > most {
+        return Ok(Some((FoundAtOnce { ready, pieces: Vec::new() }, CacheResult::Stored)));
+    }
+    let Some(PartAtOnce { pieces, hot }) = block.part_at_once(part, INFLATE_AT_ONCE_BYTES)? else {
         return Ok(None);
     };
-    let mut room = put(room, &envelope.head);
-    for piece in &pieces {
-        room = put(room, piece);
-    }
-    put(room, &envelope.tail);
-    Ok(Some((ready, if inflated == 0 { CacheResult::Hot } else { CacheResult::Stored })))
+    let result = if hot { CacheResult::Hot } else { CacheResult::Stored };
+    Ok(Some((FoundAtOnce { ready, pieces }, result)))
 }
 
 /// Writes bytes to the front of a room that has enough; what is left of it.

@@ -20,7 +20,7 @@ mod trace_source;
 mod traces;
 
 pub use bake::{BakeService, RangeRequest, checked_range, start_range_worker};
-pub use baked::{CachedAnswer, CachedTraceKey, Envelope, NamedTrace, Ready, TraceOf};
+pub use baked::{CachedAnswer, CachedTraceKey, Envelope, NamedTrace, Ready, SharedAnswer, TraceOf};
 pub use js_tracers::{Caller, HookLink, JsTracers, ScriptNeed, Threads, hook_link, lease_for, not_available};
 pub use ops::call_site::CallSite;
 pub use ops::search::time_is_over;

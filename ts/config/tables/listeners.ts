@@ -197,7 +197,7 @@ export const LISTENERS = {
     kind: bytes(0, GIB),
     default: 16 * KIB,
     unit: 'bytes',
-    doc: 'Responses over this size are compressed if the client accepts gzip; traces that are stored compressed are sent so over an eighth of it.',
+    doc: 'Responses over this size are compressed if the client accepts gzip; traces that are stored compressed are sent so over a 64th of it.',
   }),
   'evm.gzip_level': setting({ kind: integer(1, 9), default: 1, doc: 'Compression level of gzip: 1 is fastest.' }),
   'evm.rate_limiting_enabled': setting({

@@ -2,7 +2,7 @@
 
 use super::db::{HotBytes, HotDirectory, RowId, TraceDb};
 use super::gzip::Envelope;
-use super::inflate::{Steps, inflate};
+use super::inflate::{Steps, inflate, stored_blocks};
 use super::layout::{Directory, HEADER_BYTES, damaged};
 use crate::BakeError;
 use hearth_littable::Value;
@@ -119,48 +119,94 @@ impl BakedBlock {
     /// A part, where all of it is in memory already; nothing is read from the disk. `None` for an
     /// error.
     pub fn hot(&self, part: Part) -> Option<Vec<AnswerBytes>> {
-        self.part_without_inflating(part, 0).ok()?.map(|(pieces, _)| pieces)
+        self.find_at_once(part, None).ok()?.map(|found| found.pieces)
     }
 
-    /// A part, where no more than so many bytes of it are still to be inflated, and how many were.
-    /// `None` where it is more, and for an error.
+    /// A part, where no more than so many bytes of it are still to be inflated; uncompressed
+    /// ones only have to be read. `None` where it is more, and for an error.
     ///
     /// # Errors
     /// As [`Self::part`].
-    pub fn part_without_inflating(
-        &self,
-        part: Part,
-        inflate_bytes: u64,
-    ) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
-        self.or_drop(self.find_without_inflating(part, inflate_bytes))
+    pub fn part_at_once(&self, part: Part, inflate_bytes: u64) -> Result<Option<PartAtOnce>, BakeError> {
+        self.or_drop(self.find_at_once(part, Some(inflate_bytes)))
     }
 
-    fn find_without_inflating(
-        &self,
-        part: Part,
-        most: u64,
-    ) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
+    /// `inflate_bytes`: `None` where nothing may be read.
+    fn find_at_once(&self, part: Part, inflate_bytes: Option<u64>) -> Result<Option<PartAtOnce>, BakeError> {
         let (mut range, failed) = self.range(part)?;
         if failed {
             return Ok(None);
         }
         let directory = self.directory()?;
         let touched = directory.touched(&range);
-        let (mut pieces, mut inflated) = (Vec::with_capacity(touched.len()), 0);
-        for index in touched {
-            let bytes = match self.db.hot_piece(&self.row, index as u32) {
-                Some(bytes) => bytes,
-                None => {
-                    inflated += directory.piece(index).raw;
-                    if inflated > most {
-                        return Ok(None);
-                    }
-                    self.cold_piece(index)?
-                }
-            };
-            pieces.push(take_range(&mut range, directory.raw(index), bytes));
+        let mut found = PartAtOnce { pieces: Vec::with_capacity(touched.len()), hot: true };
+        let (mut inflated, mut next) = (0, touched.start);
+        while next < touched.end {
+            let index = next;
+            next += 1;
+            if let Some(bytes) = self.db.hot_piece(&self.row, index as u32) {
+                found.pieces.push(take_range(&mut range, directory.raw(index), Source::Hot(bytes), 0));
+                continue;
+            }
+            let Some(most) = inflate_bytes else { return Ok(None) };
+            found.hot = false;
+            if directory.piece(index).is_uncompressed() {
+                next = self.push_uncompressed(index..touched.end, &mut range, &mut found.pieces)?;
+                continue;
+            }
+            inflated += directory.piece(index).raw;
+            if inflated > most {
+                return Ok(None);
+            }
+            let bytes = self.cold_piece(index)?;
+            found.pieces.push(take_range(&mut range, directory.raw(index), Source::Hot(bytes), 0));
         }
-        Ok(Some((pieces, inflated)))
+        Ok(Some(found))
+    }
+
+    /// Appends the uncompressed pieces from the first of these on, which are read together and stay
+    /// where they were read; the index of the piece behind them.
+    fn push_uncompressed(
+        &self,
+        indices: Range<usize>,
+        range: &mut Range<u64>,
+        found: &mut Vec<AnswerBytes>,
+    ) -> Result<usize, BakeError> {
+        let directory = self.directory()?;
+        let mut stored = directory.stored(indices.start);
+        let mut end = indices.start + 1;
+        while end < indices.end && directory.piece(end).is_uncompressed() {
+            let next = directory.stored(end);
+            if next.end - stored.start > READ_BYTES {
+                break;
+            }
+            (stored.end, end) = (next.end, end + 1);
+        }
+        let (value, at) = self.read(stored.clone())?;
+        for index in indices.start..end {
+            let (piece, mut raw) = (directory.piece(index), directory.raw(index));
+            let from = at.start + (directory.stored(index).start - stored.start) as usize;
+            let bytes = &value[from..from + piece.stored as usize];
+            let Some(blocks) = stored_blocks(&piece, bytes)? else {
+                let bytes = self.db.keep_piece(&self.row, index as u32, inflate(&piece, bytes)?);
+                found.push(take_range(range, raw, Source::Hot(bytes), 0));
+                continue;
+            };
+            if let [block] = &blocks[..]
+                && piece.is_kept()
+            {
+                self.db.keep_piece(&self.row, index as u32, bytes[block.clone()].to_vec());
+            }
+            for block in blocks {
+                let end = raw.start + block.len() as u64;
+                if range.start < end && raw.start < range.end {
+                    let source = Source::Stored(value.clone());
+                    found.push(take_range(range, raw.start..end, source, from + block.start));
+                }
+                raw.start = end;
+            }
+        }
+        Ok(end)
     }
 
     /// Whether [`Self::gzip`] has something for a part that is smaller than the part itself.
@@ -238,9 +284,21 @@ impl BakedBlock {
     fn cold_piece(&self, index: usize) -> Result<HotBytes, BakeError> {
         let directory = self.directory()?;
         let (stored, range) = self.read(directory.stored(index))?;
-        let bytes = inflate(&directory.piece(index), &stored[range])?;
-        Ok(self.db.keep_piece(&self.row, index as u32, bytes))
+        let piece = directory.piece(index);
+        let bytes = inflate(&piece, &stored[range])?;
+        Ok(match piece.is_kept() {
+            true => self.db.keep_piece(&self.row, index as u32, bytes),
+            false => HotBytes::of(bytes),
+        })
     }
+}
+
+/// A part that is available at once.
+pub struct PartAtOnce {
+    /// Its bytes, in order.
+    pub pieces: Vec<AnswerBytes>,
+    /// Whether all of them were in the cache's memory.
+    pub hot: bool,
 }
 
 /// Takes as much of a range as is read at a time.
@@ -337,7 +395,7 @@ impl PlainAnswer {
             return self.next_bytes();
         }
         let bytes = self.block.piece(index)?;
-        Ok(Some(take_range(&mut self.range, raw, bytes)))
+        Ok(Some(take_range(&mut self.range, raw, Source::Hot(bytes), 0)))
     }
 }
 
@@ -357,12 +415,13 @@ impl Large {
     }
 }
 
-/// The bytes of a piece that lie in the range; they leave it.
-fn take_range(range: &mut Range<u64>, raw: Range<u64>, bytes: HotBytes) -> AnswerBytes {
+/// The bytes of a piece that lie in the range; they leave it. The piece begins at `at` in its
+/// source.
+fn take_range(range: &mut Range<u64>, raw: Range<u64>, source: Source, at: usize) -> AnswerBytes {
     let from = range.start.max(raw.start);
     let to = range.end.min(raw.end);
     range.start = to;
-    AnswerBytes { source: Source::Hot(bytes), range: (from - raw.start) as usize..(to - raw.start) as usize }
+    AnswerBytes { source, range: at + (from - raw.start) as usize..at + (to - raw.start) as usize }
 }
 
 /// A part of an answer as one gzip member.

@@ -124,6 +124,13 @@ impl MemorySize for HotValue {
 #[derive(Clone)]
 pub(crate) struct HotBytes(Arc<HotValue>);
 
+impl HotBytes {
+    /// Bytes that the cache does not keep.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(HotValue::Piece(bytes)))
+    }
+}
+
 impl AsRef<[u8]> for HotBytes {
     fn as_ref(&self) -> &[u8] {
         match &*self.0 {

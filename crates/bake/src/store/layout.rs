@@ -40,6 +40,11 @@ pub(crate) const STORED_HEAD_BYTES: usize = 5;
 /// Most bytes of a stored block of deflate.
 pub(crate) const STORED_BLOCK_MAX_BYTES: usize = 65_535;
 
+/// Uncompressed pieces of at most so many bytes are kept in memory once they were read. Larger ones
+/// are read from the system's memory each time, which costs less than to copy them and to displace
+/// what had to be inflated.
+const KEPT_UNCOMPRESSED_BYTES: u64 = 16 << 10;
+
 /// Characters of `{"txHash":"0x…"`.
 const ELEMENT_HEAD_BYTES: u64 = 10 + 68;
 /// `,"result":`
@@ -56,6 +61,18 @@ pub(crate) struct Piece {
     pub stored: u64,
     /// CRC-32 of the raw bytes where they are deflated; `None` where they lie in a stored block.
     pub crc: Option<u32>,
+}
+
+impl Piece {
+    /// Whether it is no smaller than its raw bytes, as stored blocks are.
+    pub fn is_uncompressed(&self) -> bool {
+        self.stored > self.raw
+    }
+
+    /// Whether its raw bytes are kept in memory once they were read.
+    pub fn is_kept(&self) -> bool {
+        !self.is_uncompressed() || self.raw <= KEPT_UNCOMPRESSED_BYTES
+    }
 }
 
 /// An element of the answer.

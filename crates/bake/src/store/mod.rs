@@ -14,7 +14,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-pub use block::{AnswerBytes, BakedBlock, Found, GzipAnswer, Part, PlainAnswer};
+pub use block::{AnswerBytes, BakedBlock, Found, GzipAnswer, Part, PartAtOnce, PlainAnswer};
 pub use builder::{AnswerBuilder, BakedAnswer, DEFAULT_LEVEL, MAX_ANSWER_BYTES, MAX_LEVEL};
 pub use db::{TraceDb, TraceDbOptions};
 pub use layout::OWN_PIECE_BYTES;

@@ -227,6 +227,36 @@ fn hot_answers_need_no_disk() {
     assert!(hot.packs(Part::Block) && !hot.packs(Part::Transaction(20)));
 }
 
+/// Bytes of a part that is available at once, and whether all of it was in memory.
+fn at_once(block: &BakedBlock, part: Part) -> (Vec<u8>, bool) {
+    let found = block.part_at_once(part, 0).unwrap().unwrap();
+    (found.pieces.iter().flat_map(|piece| piece.to_vec()).collect(), found.hot)
+}
+
+#[test]
+fn uncompressed_answers_are_read_in_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, _) = open(dir.path(), 64 << 20);
+    // Pieces of several results, of one, and of one that takes several stored blocks.
+    let sizes = [10, 3_000, 30_000, 40_000, 200, 200_000, 9_000, 50_000];
+    let samples: Vec<Sample> = sizes.iter().map(|&bytes| Ok(text(bytes, bytes as u64))).collect();
+    db.put(&key(1), TRACER, &build_at(1, &samples, 0)).unwrap();
+    let small: Vec<Sample> = vec![Ok(text(900, 1)), Ok(text(4_000, 2))];
+    db.put(&key(2), TRACER, &build_at(2, &small, 0)).unwrap();
+    for round in 0..2 {
+        let large = block(&db, 1).unwrap().unwrap();
+        assert_eq!(at_once(&large, Part::Block), (expected(&samples), false), "large pieces are not kept");
+        for (index, sample) in samples.iter().enumerate() {
+            let (bytes, _) = at_once(&large, Part::Transaction(index));
+            assert_eq!(Ok(&bytes), sample.as_ref(), "{index}");
+            assert_eq!(plain(&large, Part::Transaction(index)).as_ref(), Ok(&bytes), "{index}");
+        }
+        assert!(large.hot(Part::Transaction(5)).is_none());
+        let small_block = block(&db, 2).unwrap().unwrap();
+        assert_eq!(at_once(&small_block, Part::Block), (expected(&small), round > 0));
+    }
+}
+
 #[test]
 fn a_damaged_row_is_dropped_and_repaired_by_the_next_put() {
     let dir = tempfile::tempdir().unwrap();

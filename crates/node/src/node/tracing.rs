@@ -8,7 +8,8 @@ use hearth_home::{
 };
 use hearth_tracers::Cancel;
 use hearth_traces::{
-    Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, TraceJob, TraceRequest, Traces, hook_link,
+    Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, SharedAnswer, TraceJob, TraceRequest, Traces,
+    hook_link,
 };
 use std::sync::Arc;
 
@@ -24,6 +25,15 @@ impl Node {
         let baked = opened.traces.baked()?;
         let (height, ready) = baked.write_ready(&baked.named(trace)?, envelope, into)?;
         Some(Ready { historical: opened.home.is_historical(height), ..ready })
+    }
+
+    /// As [`Self::ready`], of any moderate size: its bytes are shared with the trace cache.
+    pub fn ready_shared(&self, trace: &NamedTrace<'_>, envelope: &Envelope) -> Option<SharedAnswer> {
+        let opened = self.opened().ok()?;
+        let baked = opened.traces.baked()?;
+        let (height, mut shared) = baked.share(&baked.named(trace)?, envelope)?;
+        shared.ready.historical = opened.home.is_historical(height);
+        Some(shared)
     }
 
     /// Starts a trace for a client. A baked trace comes from the trace cache; with an envelope both

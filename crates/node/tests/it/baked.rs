@@ -210,6 +210,26 @@ fn ready(
     Some((ready.bytes, ready.packed, into))
 }
 
+/// As [`ready`], from the memory of the cache.
+fn shared(
+    node: &Arc<Node>,
+    (of, named, tracer): (TraceOf, &str, &str),
+    over_bytes: u64,
+) -> Option<(usize, bool, Vec<u8>)> {
+    let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
+    let config = json!({ "tracer": tracer }).to_string();
+    let answer = node.ready_shared(&NamedTrace { of, named, config: &config }, &envelope)?;
+    let all = answer.slices().flatten().copied().collect::<Vec<_>>();
+    for from in [0, 1, HEAD.len(), all.len() / 2, all.len()] {
+        let mut rest = vec![0; all.len() - from];
+        assert_eq!(answer.copy(from, &mut rest), rest.len());
+        assert_eq!(rest, all[from..], "from byte {from} on");
+    }
+    let mut short = [0; 7];
+    assert_eq!((answer.copy(3, &mut short), &short[..]), (7, &all[3..10]));
+    Some((answer.ready.bytes, answer.ready.packed, all))
+}
+
 #[test]
 fn what_is_ready_is_what_would_come() {
     let (home, sent) = dev_home(3);
@@ -253,6 +273,10 @@ fn what_is_ready_is_what_would_come() {
                     short.iter().all(|byte| *byte == 0),
                     "nothing is written where there is too little room"
                 );
+                for over in [u64::MAX, want.len() as u64 - 1] {
+                    let copied = ready(&node, wanted, over, 1 << 20);
+                    assert_eq!(shared(&node, wanted, over), copied, "{op} {tracer}");
+                }
                 // A small result of one transaction has no piece of its own.
                 let (bytes, packed, member) =
                     ready(&node, wanted, want.len() as u64 - 1, 1 << 20).expect("it is ready");

@@ -1,0 +1,105 @@
+// Answers of the trace cache that are ready: short ones are copied, long ones share its memory.
+import * as native from '../../native/index.js'
+import { lengthOf, type SharedAnswer, type WholeBody } from './body.ts'
+import { allocateWhole, WHOLE_BYTES_MAX } from './chunks.ts'
+import type { OpenOptions, ReadyTrace } from './port.ts'
+
+const { NativeReadyWord: ReadyWord, READY_STRUCT_BYTES } = native
+
+/** Finds an answer that is ready; undefined if there is none. */
+export type FindReady = (options: OpenOptions) => ReadyTrace | undefined
+
+/**
+ * Answers up to this size are returned as text, which is sent with its head as one piece; in bytes.
+ */
+const TEXT_BYTES_MAX = 8 * 1024
+
+/**
+ * Answers up to this size are copied, in bytes: an object that shares the bytes costs as much as to
+ * copy so many.
+ */
+const COPIED_BYTES_MAX = 16 * 1024
+
+/** Memory for the result struct of a look-up and the answer behind it, both written by the core. */
+class ReadyRoom {
+  readonly buffer: Buffer
+  private readonly words: Uint32Array
+
+  constructor() {
+    const bytes = READY_STRUCT_BYTES + COPIED_BYTES_MAX
+    this.buffer = allocateWhole(bytes).subarray(0, bytes)
+    this.words = new Uint32Array(this.buffer.buffer, this.buffer.byteOffset, READY_STRUCT_BYTES / Uint32Array.BYTES_PER_ELEMENT)
+  }
+
+  /** Bytes of the answer. */
+  get answerBytes(): number {
+    return this.words[ReadyWord.Bytes] as number
+  }
+
+  /** Bytes of struct and answer together. */
+  get bytes(): number {
+    return READY_STRUCT_BYTES + this.answerBytes
+  }
+
+  get isGzip(): boolean {
+    return this.words[ReadyWord.Gzip] === 1
+  }
+
+  get isHistorical(): boolean {
+    return this.words[ReadyWord.Historical] === 1
+  }
+
+  /** The answer, as text if it is short. */
+  body(): WholeBody {
+    const { buffer, bytes } = this
+    if (bytes <= TEXT_BYTES_MAX) return { kind: 'latin1', text: buffer.toString('latin1', READY_STRUCT_BYTES, bytes) }
+    return { kind: 'bytes', bytes: buffer.subarray(READY_STRUCT_BYTES, bytes) }
+  }
+}
+
+/** Bytes of the trace cache. */
+class NativeShared implements SharedAnswer {
+  readonly length: number
+  private readonly answer: native.NativeSharedAnswer
+
+  constructor(answer: native.NativeSharedAnswer, length: number) {
+    this.answer = answer
+    this.length = length
+  }
+
+  send(fd: number, first: Buffer): number {
+    return this.answer.send(fd, first)
+  }
+
+  copy(from = 0): Uint8Array {
+    const bytes = allocateWhole(this.length - from)
+    return bytes.subarray(0, this.answer.copy(from, bytes))
+  }
+
+  release(): void {
+    this.answer.release()
+  }
+}
+
+/** Memory of look-ups until an answer keeps it. */
+let spare: ReadyRoom | undefined
+
+/**
+ * The answer to a look-up; undefined if there is none. `find` writes it, and returns whether it
+ * found one; `share` finds one that is too long to be copied. Both write the result struct.
+ */
+export function ready(find: (into: Buffer) => boolean, share: (into: Buffer) => native.NativeSharedAnswer | null): ReadyTrace | undefined {
+  spare ??= new ReadyRoom()
+  const room = spare
+  if (!find(room.buffer) || room.bytes > WHOLE_BYTES_MAX) return undefined
+  let body: WholeBody
+  if (room.bytes <= room.buffer.length) {
+    body = room.body()
+    if (body.kind === 'bytes') spare = undefined
+  } else {
+    const answer = share(room.buffer)
+    if (answer === null || room.bytes > WHOLE_BYTES_MAX) return undefined
+    body = { kind: 'shared', answer: new NativeShared(answer, room.answerBytes) }
+  }
+  return { body: room.isGzip ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: room.isHistorical }
+}
