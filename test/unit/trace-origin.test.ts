@@ -155,7 +155,7 @@ it.each([1, 8 * 1024, 100_000, 900_000])('a ready answer of %d bytes is sent wit
   }
   const packed = await ask(server, request(7), 'gzip')
   expect([packed.encoding, packed.body === answerOf(text)]).toEqual([bytes > 32 * 1024 ? 'gzip' : null, true])
-  // An eighth of `evm.gzip_threshold_bytes`.
+  // A 64th of `evm.gzip_threshold_bytes`.
   expect(asked).toEqual([undefined, undefined, 256])
 })
 
