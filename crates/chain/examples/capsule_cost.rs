@@ -14,6 +14,10 @@ use hearth_ledger::{LedgerOptions, LedgerSettings};
 use hearth_primitives::Block;
 use std::{error::Error, fs, path::Path};
 
+/// The allocator of a node.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Ticks of the clock in `/proc/self/stat` a second (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
 const TICKS: f64 = 100.0;
 

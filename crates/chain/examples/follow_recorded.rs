@@ -13,6 +13,10 @@ use hearth_witness::{CodeSource, Material, Supplement, Witness, WitnessState};
 use serde_json::json;
 use std::{error::Error, fs, hint::black_box, path::Path, time::Instant};
 
+/// The allocator of a node.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// A home that holds no code yet.

@@ -27,6 +27,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The allocator of a node.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// How often the logs are synced, as `hearth import` has it.

@@ -20,6 +20,10 @@ use std::{
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
+/// The allocator of a node.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A node with the blocks that it commits next.
 struct Side {
     node: Arc<Node>,
