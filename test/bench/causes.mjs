@@ -28,24 +28,6 @@ export const CAUSES = [
   },
   {
     in: 'bake',
-    rows: /^Hits of the trace cache \| 1 KB \| gzip over/,
-    name: 'gzip answers of 1 KB beyond the hot cache',
-    why: 'answers this small are sent plain, so that each is read, checked and inflated (14 % of the processor time); the hot cache has them inflated.',
-  },
-  {
-    in: 'bake',
-    rows: /^Hits of the trace cache \| 1 MB \| hot plain/,
-    name: 'Plain answers of 1 MB from the hot cache',
-    why: 'each is copied once more in the process before it is sent, a fifth of the time of the main thread, which the bare server does without.',
-  },
-  {
-    in: 'bake',
-    rows: /^Hits of the trace cache \| \d+ \wB \| plain, stored uncompressed/,
-    name: 'Plain answers that are stored uncompressed',
-    why: 'each is read from the file cache of the system, checked twice (by the frame and by the piece) and copied, where the bare server has it in memory.',
-  },
-  {
-    in: 'bake',
     rows: /^Bytes of the trace cache.* \| 1 KB/,
     name: 'Stored bytes of a block with one transaction',
     why: 'the header, the directory, and the key and checksum of the row are a quarter of them.',

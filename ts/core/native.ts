@@ -1,5 +1,4 @@
-// The port over the Rust core. The only file that names the native module; everything crosses as
-// JSON text and bytes.
+// The port over the Rust core; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
 import type { BakeReport, BakeWork } from './bake.ts'
 import type { Body } from './body.ts'

@@ -233,6 +233,6 @@ export const TRACES = {
     kind: offAt(0, bytes(0, 1024 * GIB)),
     default: 128 * MIB,
     unit: 'bytes',
-    doc: 'Maximum memory for uncompressed baked traces; 0 keeps none.',
+    doc: 'Maximum memory for baked traces that were decompressed; 0 keeps none. Pieces of more than 16 KiB that are stored uncompressed are sent from the file cache of the system.',
   }),
 } as const
