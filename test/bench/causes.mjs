@@ -12,7 +12,7 @@ export const CAUSES = [
     in: 'bake',
     rows: /^capsules: \w+ \| the same, 2 processors, in process/,
     name: 'A block on two processors',
-    why: 'two traces at once, each on one processor, take 1.6 to 2 times as long as one alone (the row below), so that on these machines a second thread adds little throughput.',
+    why: 'two traces at once, each on one processor, take 1.3 to 2 times as long as one alone (the row below), so that on these machines a second thread adds little throughput.',
   },
   {
     in: 'bake',
@@ -24,7 +24,7 @@ export const CAUSES = [
     in: 'bake',
     rows: /^capsules: cost \| CPU of importing/,
     name: 'Processor time of imports with capsules',
-    why: 'a capsule takes 0.1 ms of the 2.5 ms of processor time that the import of its block takes: a quarter is memtables whose rows leave the caches of the processor meanwhile, a tenth compression, a tenth writes to its file.',
+    why: 'a capsule takes 0.1 ms of the 2.5 to 3.6 ms of processor time that the import of its block takes: a quarter is memtables whose rows leave the caches of the processor meanwhile, a tenth compression, a tenth writes to its file.',
   },
   {
     in: 'bake',
@@ -132,7 +132,7 @@ export const CAUSES = [
     in: 'follow',
     rows: /the same, baked, from memory/,
     name: 'Baked traces of a follower from memory',
-    why: 'nearly all of it is sending answers of up to a megabyte to a client on the same two processors; a bare node:http server sends such answers only a tenth faster (section bake).',
+    why: 'nearly all of it is sending answers of up to a megabyte to a client on the same two processors; a bare node:http server is no faster with such answers (section bake).',
   },
   {
     in: 'js',
