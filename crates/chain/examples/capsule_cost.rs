@@ -1,7 +1,7 @@
 //! The cost of trace capsules for an import: `capsule_cost DIR OUT STEP [BLOCKS]` imports the chain
 //! that `generate_chain` wrote into `DIR`, up to `BLOCKS` blocks of it, into three homes in turn,
-//! `STEP` blocks at a time: one with capsules, two without. Writes JSON to `OUT`: CPU seconds of the
-//! process for each home, step by step, and the bytes of the capsules.
+//! `STEP` blocks at a time: one with capsules, two without. Writes JSON to `OUT`: CPU seconds of
+//! the process for each home, step by step, and the bytes of the capsules.
 //!
 //! The turns are short, so that all homes have the same machine where that gets faster or slower;
 //! the difference of the two without capsules is the noise that is left. No home has the address
