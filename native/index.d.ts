@@ -210,7 +210,7 @@ export declare class NativeSharedAnswer {
   send(socket: number, first: Buffer): number
   /** Copies the answer from this byte on, as much as the buffer holds; the number of bytes. */
   copy(from: number, into: Buffer): number
-  /** Ends the share in the cache's memory. */
+  /** Releases the memory of the cache. */
   release(): void
 }
 

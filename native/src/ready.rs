@@ -109,7 +109,7 @@ impl NativeSharedAnswer {
         self.answer.lock().as_ref().map_or(0, |answer| answer.copy(from as usize, &mut into) as u32)
     }
 
-    /// Ends the share in the cache's memory.
+    /// Releases the memory of the cache.
     #[napi(catch_unwind)]
     pub fn release(&self) {
         drop(self.answer.lock().take());

@@ -29,7 +29,10 @@ export interface Latin1Body {
   readonly text: string
 }
 
-/** Bytes that the core has, to be sent from its memory or copied. At most `WHOLE_BYTES_MAX`. */
+/**
+ * Bytes in the core's memory, to be sent from there or copied; at most `WHOLE_BYTES_MAX`. The
+ * garbage collector does not count them: one of `send`, `bytesOf` and `release` must end their use.
+ */
 export interface SharedAnswer {
   readonly length: number
   /**
@@ -44,7 +47,7 @@ export interface SharedAnswer {
   release(): void
 }
 
-/** Bytes in one piece that the core has. */
+/** Bytes in one piece in the core's memory. */
 export interface SharedBody {
   readonly kind: 'shared'
   readonly answer: SharedAnswer

@@ -1,6 +1,6 @@
 // The reply to a batch: its entries are invoked as single requests are.
 
-import { type Body, EMPTY, isWhole } from '../core/body.ts'
+import { type Body, bytesOf, EMPTY, isWhole } from '../core/body.ts'
 import { Line } from '../core/line.ts'
 import { Batch, type BatchLimits, type Entry, type Outcome, type Runner } from './batch.ts'
 import type { Client } from './client.ts'
@@ -14,12 +14,18 @@ import { ReplyStream } from './reply-stream.ts'
 /** Replies to batches up to this size are sent as one piece, in bytes. */
 const BATCH_WHOLE_BYTES = 1024 * 1024
 
+/**
+ * The body of an entry, whose results are never in gzip. Shared bytes are copied: a batch that is
+ * given up drops what waits in it, and the garbage collector does not count the core's memory.
+ */
+const outcomeOf = (body: Body): Outcome => (body.kind === 'shared' ? { kind: 'bytes', bytes: bytesOf(body) } : (body as Outcome))
+
 /** The outcome of an entry. It may wait for those before it to be sent; its work is done. */
 async function settled(body: Promise<Body>, sample: Sample): Promise<Outcome> {
   try {
     const outcome = await body
     if (isWhole(outcome)) sample.produced()
-    return outcome as Outcome
+    return outcomeOf(outcome)
   } catch (e) {
     sample.produced()
     return e as RpcError
@@ -49,7 +55,7 @@ class EntryRunner implements Runner {
     try {
       const request = { id: call.id, client, sample, subscriber: undefined, headers, options, line }
       const body = this.invoker.invoke(call.method, call.params, request)
-      return body instanceof Promise ? settled(body, sample) : (body as Outcome)
+      return body instanceof Promise ? settled(body, sample) : outcomeOf(body)
     } catch (e) {
       return e as RpcError
     }

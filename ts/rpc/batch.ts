@@ -1,6 +1,6 @@
 // The answer to a batch: entries in order, as one piece where it is small, else as a stream.
 import { setImmediate } from 'node:timers/promises'
-import { type ByteStream, bytesOf, EMPTY, type Latin1Body, type StreamBody, type WholeBody } from '../core/body.ts'
+import { type ByteStream, type BytesBody, EMPTY, type Latin1Body, type StreamBody } from '../core/body.ts'
 import { type BadCall, type Call, errorAnswer, isBad, RESULT_TAIL, resultHead } from './envelope.ts'
 import { RpcError, responseTooLarge } from './errors.ts'
 import type { Sample } from './meter.ts'
@@ -22,7 +22,7 @@ export interface Entry {
 }
 
 /** How an entry came out: its whole result, a stream of it, or an error. */
-export type Outcome = WholeBody | StreamBody | RpcError
+export type Outcome = BytesBody | Latin1Body | StreamBody | RpcError
 
 /** How the entries of a batch are run. */
 export interface Runner {
@@ -163,15 +163,14 @@ export class Batch {
     return this.separator() + resultHead(latin1(id)) + text + RESULT_TAIL
   }
 
-  private *answer(entry: Entry, outcome: WholeBody | RpcError): Generator<Uint8Array, void> {
+  private *answer(entry: Entry, outcome: BytesBody | Latin1Body | RpcError): Generator<Uint8Array, void> {
     const { id } = entry.call
     if (isText(outcome) || id === undefined || this.full) {
       const text = this.written(entry, isText(outcome) ? outcome : EMPTY)
-      if (!isText(outcome) && outcome.kind === 'shared') outcome.answer.release()
       if (text !== undefined) yield bytes(text)
       return
     }
-    const result = bytesOf(outcome)
+    const result = outcome.bytes
     this.size += result.length
     entry.sample.made(result.length)
     entry.sample.succeed()

@@ -36,8 +36,8 @@ pub(crate) fn inflate(piece: &Piece, stored: &[u8]) -> Result<Vec<u8>, BakeError
 }
 
 /// Where the raw bytes of a piece of stored blocks (RFC 1951, section 3.2.4) lie among its stored
-/// ones. `None` where another block is among them. Their checksum is that of the store, which has
-/// checked what it read: nothing was decoded since.
+/// ones. `None` where another block is among them. The store has checked the checksum of what it
+/// read, and nothing was decoded since, so that the checksum of the piece is not computed again.
 ///
 /// # Errors
 /// [`BakeError::Damaged`].

@@ -64,7 +64,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Whether it is no smaller than its raw bytes, as stored blocks are.
+    /// Whether it takes more bytes than its raw ones, as stored blocks do.
     pub fn is_uncompressed(&self) -> bool {
         self.stored > self.raw
     }
