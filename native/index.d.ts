@@ -159,16 +159,12 @@ export declare class NativeNode {
    * Looks up the answer to a baked trace, and writes it between `head` and `tail` if it is ready
    * in the memory of this process or of the system; false otherwise. The buffer begins with the
    * result struct (`NativeReadyWord`), behind which is the answer; where there is too little
-   * room for that, only the struct is written. `named` is a hash, height or tag, as `of` says,
-   * and `config` the configuration as JSON. Answers of more than `gzip_over` bytes are written
-   * in gzip if the cache has them so; never where that is absent.
+   * room for that, only the struct is written, and an object that shares the bytes is returned.
+   * `named` is a hash, height or tag, as `of` says, and `config` the configuration as JSON.
+   * Answers of more than `gzip_over` bytes are in gzip if the cache has them so; never where that
+   * is absent.
    */
-  ready(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): boolean
-  /**
-   * As `ready`, for an answer that is too long for its buffer: an object that shares its bytes.
-   * Only the struct is written. Null where the answer is not ready any more.
-   */
-  readyShared(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): NativeSharedAnswer | null
+  ready(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): boolean | NativeSharedAnswer
   /**
    * Starts work whose result may be large, for a client that is known by its address. With an
    * envelope, a result that is stored in gzip is sent as one member with it.

@@ -3,7 +3,7 @@
 use crate::{
     NativeOrigin,
     answer::{Answer, guarded, on_thread, promise},
-    ready::{NativeSharedAnswer, NativeTraceOf, share_ready, write_ready},
+    ready::{NativeSharedAnswer, NativeTraceOf, write_ready},
     text::{JsonText, ShortText},
 };
 use hearth_node::{
@@ -46,13 +46,6 @@ impl From<NativeEnvelope> for Envelope {
         let NativeEnvelope { head, tail, over_bytes } = envelope;
         Self { head: head.into_bytes(), tail: tail.into_bytes(), over_bytes: over_bytes as u64 }
     }
-}
-
-/// What stands around an answer that is wanted in gzip over so many bytes; never where these are
-/// absent.
-fn envelope_of(head: &str, tail: &str, gzip_over: Option<f64>) -> Envelope {
-    let over_bytes = gzip_over.map_or(u64::MAX, |bytes| bytes as u64);
-    Envelope { head: head.as_bytes().to_vec(), tail: tail.as_bytes().to_vec(), over_bytes }
 }
 
 impl NativeStream {
@@ -206,9 +199,10 @@ impl NativeNode {
     /// Looks up the answer to a baked trace, and writes it between `head` and `tail` if it is ready
     /// in the memory of this process or of the system; false otherwise. The buffer begins with the
     /// result struct (`NativeReadyWord`), behind which is the answer; where there is too little
-    /// room for that, only the struct is written. `named` is a hash, height or tag, as `of` says,
-    /// and `config` the configuration as JSON. Answers of more than `gzip_over` bytes are written
-    /// in gzip if the cache has them so; never where that is absent.
+    /// room for that, only the struct is written, and an object that shares the bytes is returned.
+    /// `named` is a hash, height or tag, as `of` says, and `config` the configuration as JSON.
+    /// Answers of more than `gzip_over` bytes are in gzip if the cache has them so; never where that
+    /// is absent.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments, reason = "an object would cost more than the answer")]
     pub fn ready(
@@ -220,29 +214,12 @@ impl NativeNode {
         #[napi(ts_arg_type = "string")] tail: ShortText,
         mut into: BufferSlice<'_>,
         gzip_over: Option<f64>,
-    ) -> bool {
+    ) -> Either<bool, NativeSharedAnswer> {
+        let over_bytes = gzip_over.map_or(u64::MAX, |bytes| bytes as u64);
+        let envelope =
+            Envelope { head: head.as_bytes().to_vec(), tail: tail.as_bytes().to_vec(), over_bytes };
         let trace = NamedTrace { of: of.into(), named: &named, config: &config };
-        let envelope = envelope_of(&head, &tail, gzip_over);
-        write_ready(&mut into, |room| self.node.ready(&trace, &envelope, room))
-    }
-
-    /// As `ready`, for an answer that is too long for its buffer: an object that shares its bytes.
-    /// Only the struct is written. Null where the answer is not ready any more.
-    #[napi(catch_unwind)]
-    #[allow(clippy::too_many_arguments, reason = "as those of `ready`")]
-    pub fn ready_shared(
-        &self,
-        of: NativeTraceOf,
-        #[napi(ts_arg_type = "string")] named: ShortText,
-        #[napi(ts_arg_type = "string")] config: ShortText,
-        #[napi(ts_arg_type = "string")] head: ShortText,
-        #[napi(ts_arg_type = "string")] tail: ShortText,
-        mut into: BufferSlice<'_>,
-        gzip_over: Option<f64>,
-    ) -> Option<NativeSharedAnswer> {
-        let trace = NamedTrace { of: of.into(), named: &named, config: &config };
-        let envelope = envelope_of(&head, &tail, gzip_over);
-        share_ready(&mut into, || self.node.ready_shared(&trace, &envelope))
+        write_ready(&mut into, self.node.ready(&trace, envelope))
     }
 
     /// Starts work whose result may be large, for a client that is known by its address. With an

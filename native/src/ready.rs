@@ -3,7 +3,7 @@
 //! the memory of the cache, from which the system takes its bytes.
 
 use hearth_node::{Ready, SharedAnswer, TraceOf, send_now};
-use napi::bindgen_prelude::BufferSlice;
+use napi::bindgen_prelude::{BufferSlice, Either};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
@@ -46,21 +46,19 @@ pub const READY_STRUCT_BYTES: u32 = 3 * WORD_BYTES;
 
 const WORD_BYTES: u32 = size_of::<u32>() as u32;
 
-/// Looks an answer up: `find` writes it behind the result struct. False where nothing
-/// was found, or the buffer has no room for the struct.
-pub fn write_ready(into: &mut [u8], find: impl FnOnce(&mut [u8]) -> Option<Ready>) -> bool {
-    let Some((result, room)) = into.split_at_mut_checked(READY_STRUCT_BYTES as usize) else { return false };
-    find(room).is_some_and(|ready| write_struct(result, &ready))
-}
-
-/// As [`write_ready`], for an answer that stays where it is: only the result struct is written.
-pub fn share_ready(
-    into: &mut [u8],
-    find: impl FnOnce() -> Option<SharedAnswer>,
-) -> Option<NativeSharedAnswer> {
-    let result = into.get_mut(..READY_STRUCT_BYTES as usize)?;
-    let answer = find()?;
-    write_struct(result, &answer.ready).then(|| NativeSharedAnswer { answer: Mutex::new(Some(answer)) })
+/// Writes an answer behind its result struct, or returns it as an object where it is too long for
+/// the buffer. False where there is none, or the buffer has no room for the struct.
+pub fn write_ready(into: &mut [u8], answer: Option<SharedAnswer>) -> Either<bool, NativeSharedAnswer> {
+    let split = into.split_at_mut_checked(READY_STRUCT_BYTES as usize);
+    let (Some((result, room)), Some(answer)) = (split, answer) else { return Either::A(false) };
+    if !write_struct(result, &answer.ready) {
+        return Either::A(false);
+    }
+    if answer.ready.bytes > room.len() {
+        return Either::B(NativeSharedAnswer { answer: Mutex::new(Some(answer)) });
+    }
+    answer.copy(0, room);
+    Either::A(true)
 }
 
 /// Writes the result struct; false where the answer is too long for one.

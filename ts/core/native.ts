@@ -216,10 +216,7 @@ class NativeCore implements Core {
 
   /** The answer of the trace cache to a request by its texts, if it is ready. */
   private cached(of: native.NativeTraceOf, named: string, config: string, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
-    return ready(
-      (into) => this.node.ready(of, named, config, head, tail, into, gzipOver),
-      (into) => this.node.readyShared(of, named, config, head, tail, into, gzipOver),
-    )
+    return ready((into) => this.node.ready(of, named, config, head, tail, into, gzipOver))
   }
 
   withCaller(caller: CoreCaller): Core {

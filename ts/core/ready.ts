@@ -1,7 +1,7 @@
 // Answers of the trace cache that are ready: short ones are copied, long ones share its memory.
 import * as native from '../../native/index.js'
 import { lengthOf, type SharedAnswer, type WholeBody } from './body.ts'
-import { allocateWhole, WHOLE_BYTES_MAX } from './chunks.ts'
+import { allocateWhole } from './chunks.ts'
 import type { OpenOptions, ReadyTrace } from './port.ts'
 
 const { NativeReadyWord: ReadyWord, READY_STRUCT_BYTES } = native
@@ -36,11 +36,6 @@ class ReadyRoom {
     return this.words[ReadyWord.Bytes] as number
   }
 
-  /** Bytes of struct and answer together. */
-  get bytes(): number {
-    return READY_STRUCT_BYTES + this.answerBytes
-  }
-
   get isGzip(): boolean {
     return this.words[ReadyWord.Gzip] === 1
   }
@@ -51,7 +46,8 @@ class ReadyRoom {
 
   /** The answer, as text if it is short. */
   body(): WholeBody {
-    const { buffer, bytes } = this
+    const { buffer, answerBytes } = this
+    const bytes = READY_STRUCT_BYTES + answerBytes
     if (bytes <= TEXT_BYTES_MAX) return { kind: 'latin1', text: buffer.toString('latin1', READY_STRUCT_BYTES, bytes) }
     return { kind: 'bytes', bytes: buffer.subarray(READY_STRUCT_BYTES, bytes) }
   }
@@ -85,21 +81,15 @@ class NativeShared implements SharedAnswer {
 let spare: ReadyRoom | undefined
 
 /**
- * The answer to a look-up; undefined if there is none. `find` writes it, and returns whether it
- * found one; `share` finds one that is too long to be copied. Both write the result struct.
+ * The answer to a look-up; undefined if there is none. `find` writes the result struct with the
+ * answer, or returns an answer that is too long to be copied; false if there is none.
  */
-export function ready(find: (into: Buffer) => boolean, share: (into: Buffer) => native.NativeSharedAnswer | null): ReadyTrace | undefined {
+export function ready(find: (into: Buffer) => boolean | native.NativeSharedAnswer): ReadyTrace | undefined {
   spare ??= new ReadyRoom()
   const room = spare
-  if (!find(room.buffer) || room.bytes > WHOLE_BYTES_MAX) return undefined
-  let body: WholeBody
-  if (room.bytes <= room.buffer.length) {
-    body = room.body()
-    if (body.kind === 'bytes') spare = undefined
-  } else {
-    const answer = share(room.buffer)
-    if (answer === null || room.bytes > WHOLE_BYTES_MAX) return undefined
-    body = { kind: 'shared', answer: new NativeShared(answer, room.answerBytes) }
-  }
+  const found = find(room.buffer)
+  if (found === false) return undefined
+  const body: WholeBody = found === true ? room.body() : { kind: 'shared', answer: new NativeShared(found, room.answerBytes) }
+  if (body.kind === 'bytes') spare = undefined
   return { body: room.isGzip ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: room.isHistorical }
 }

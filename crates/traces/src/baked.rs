@@ -53,11 +53,6 @@ impl Envelope {
     fn wants(&self, bytes: u64) -> bool {
         bytes + (self.head.len() + self.tail.len()) as u64 > self.over_bytes
     }
-
-    /// What stands before and behind the bytes of an answer; a gzip member has it inside.
-    fn around(&self, packed: bool) -> [&[u8]; 2] {
-        if packed { [&[], &[]] } else { [&self.head, &self.tail] }
-    }
 }
 
 /// An answer that is in memory, in pieces.
@@ -70,7 +65,7 @@ pub struct CachedAnswer {
 /// An answer that is ready: how long it is with what stands around it, and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Its bytes. Where there was not so much room, none of them was written.
+    /// Its bytes.
     pub bytes: usize,
     /// Whether they are one gzip member.
     pub packed: bool,
@@ -80,7 +75,7 @@ pub struct Ready {
 
 /// An answer with its envelope whose bytes stay where the cache has them.
 pub struct SharedAnswer {
-    /// What stands before and behind the pieces; empty for an answer in gzip.
+    /// What stands before and behind the pieces; empty for an answer in gzip, which has it inside.
     around: [Vec<u8>; 2],
     pieces: Vec<AnswerBytes>,
     /// Its size, and what it is.
@@ -164,57 +159,24 @@ impl Baked {
         Some(CachedAnswer { pieces, height: place.key.number })
     }
 
-    /// Writes the answer with its envelope if its bytes are in the memory of this process or of the
-    /// system and need little work; never waits. `None` otherwise, and for a transaction's error.
-    pub fn write_ready(
-        &self,
-        ask: &CachedTraceKey,
-        envelope: &Envelope,
-        into: &mut [u8],
-    ) -> Option<(Height, Ready)> {
-        let (height, FoundAtOnce { ready, pieces }) = self.at_once(ask, envelope, into.len())?;
-        if ready.bytes <= into.len() {
-            let [head, tail] = envelope.around(ready.packed);
-            let mut room = put(into, head);
-            for piece in &pieces {
-                room = put(room, piece);
-            }
-            put(room, tail);
-        }
-        Some((height, ready))
-    }
-
-    /// As [`Self::write_ready`], without a copy.
-    pub fn share(&self, ask: &CachedTraceKey, envelope: &Envelope) -> Option<(Height, SharedAnswer)> {
-        let (height, FoundAtOnce { ready, pieces }) = self.at_once(ask, envelope, usize::MAX)?;
-        let around = envelope.around(ready.packed).map(<[u8]>::to_vec);
-        Some((height, SharedAnswer { around, pieces, ready }))
-    }
-
-    /// The answer that is ready, without pieces where it has more than `most` bytes.
-    fn at_once(
-        &self,
-        ask: &CachedTraceKey,
-        envelope: &Envelope,
-        most: usize,
-    ) -> Option<(Height, FoundAtOnce)> {
+    /// The answer with its envelope if its bytes are in the memory of this process or of the system
+    /// and need little work; never waits. `None` otherwise, and for a transaction's error.
+    pub fn ready(&self, ask: &CachedTraceKey, envelope: Envelope) -> Option<(Height, SharedAnswer)> {
         let place = self.targets.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
         }
         let found = without_waiting(|| {
             let Some(block) = self.db.block(&place.key, ask.tracer)? else { return Ok(None) };
-            match is_packed(&block, place.part, Some(envelope)) {
-                true => packed_at_once(&block, place.part, envelope, most),
-                false => plain_at_once(&block, place.part, envelope, most),
+            match is_packed(&block, place.part, Some(&envelope)) {
+                true => packed_at_once(&block, place.part, &envelope),
+                false => plain_at_once(&block, place.part, envelope),
             }
         });
         // The next read finds a damage, reports it, and removes the row.
-        let (found, result) = found.ok().flatten()?;
-        if found.ready.bytes <= most {
-            self.db.count(result);
-        }
-        Some((place.key.number, found))
+        let (answer, result) = found.ok().flatten()?;
+        self.db.count(result);
+        Some((place.key.number, answer))
     }
 
     /// The answer from disk, or from memory if it is there, with the height of the block. `None` if
@@ -268,43 +230,32 @@ fn is_packed(block: &BakedBlock, part: Part, envelope: Option<&Envelope>) -> boo
     envelope.is_some_and(wanted) && block.packs(part)
 }
 
-/// An answer that is ready, without its envelope where it is plain.
-struct FoundAtOnce {
-    ready: Ready,
-    pieces: Vec<AnswerBytes>,
-}
+type AtOnce = Result<Option<(SharedAnswer, CacheResult)>, BakeError>;
 
-type AtOnce = Result<Option<(FoundAtOnce, CacheResult)>, BakeError>;
-
-/// A part as one gzip member; without its bytes where these are more than `most`.
-fn packed_at_once(block: &BakedBlock, part: Part, envelope: &Envelope, most: usize) -> AtOnce {
+/// A part as one gzip member.
+fn packed_at_once(block: &BakedBlock, part: Part, envelope: &Envelope) -> AtOnce {
     let Some(mut answer) = block.gzip(part, &envelope.head, &envelope.tail)? else { return Ok(None) };
     if answer.len() > PACKED_AT_ONCE_BYTES {
         return Ok(None);
     }
     let ready = Ready { bytes: answer.len() as usize, packed: true, historical: false };
     let mut pieces = Vec::new();
-    if ready.bytes <= most {
-        while let Some(bytes) = answer.read()? {
-            pieces.push(bytes);
-        }
+    while let Some(bytes) = answer.read()? {
+        pieces.push(bytes);
     }
-    Ok(Some((FoundAtOnce { ready, pieces }, CacheResult::Stored)))
+    Ok(Some((SharedAnswer { around: Default::default(), pieces, ready }, CacheResult::Stored)))
 }
 
-/// A part as it is; without its bytes where these and the envelope's are more than `most`.
-fn plain_at_once(block: &BakedBlock, part: Part, envelope: &Envelope, most: usize) -> AtOnce {
-    let Some(bytes) = block.bytes(part).filter(|bytes| *bytes <= READ_WHOLE_BYTES) else { return Ok(None) };
-    let around = envelope.head.len() + envelope.tail.len();
-    let ready = Ready { bytes: bytes as usize + around, packed: false, historical: false };
-    if ready.bytes > most {
-        return Ok(Some((FoundAtOnce { ready, pieces: Vec::new() }, CacheResult::Stored)));
-    }
+/// A part as it is, in its envelope.
+fn plain_at_once(block: &BakedBlock, part: Part, Envelope { head, tail, .. }: Envelope) -> AtOnce {
+    let bytes = block.bytes(part).map(|bytes| bytes + (head.len() + tail.len()) as u64);
+    let Some(bytes) = bytes.filter(|bytes| *bytes <= READ_WHOLE_BYTES) else { return Ok(None) };
     let Some(PartAtOnce { pieces, hot }) = block.part_at_once(part, INFLATE_AT_ONCE_BYTES)? else {
         return Ok(None);
     };
+    let ready = Ready { bytes: bytes as usize, packed: false, historical: false };
     let result = if hot { CacheResult::Hot } else { CacheResult::Stored };
-    Ok(Some((FoundAtOnce { ready, pieces }, result)))
+    Ok(Some((SharedAnswer { around: [head, tail], pieces, ready }, result)))
 }
 
 /// Writes bytes to the front of a room that has enough; what is left of it.

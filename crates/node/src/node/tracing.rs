@@ -8,7 +8,7 @@ use hearth_home::{
 };
 use hearth_tracers::Cancel;
 use hearth_traces::{
-    Caller, Envelope, HookLink, NamedTrace, Ready, ScriptNeed, SharedAnswer, TraceJob, TraceRequest, Traces,
+    Caller, Envelope, HookLink, NamedTrace, ScriptNeed, SharedAnswer, TraceJob, TraceRequest, Traces,
     hook_link,
 };
 use std::sync::Arc;
@@ -17,23 +17,14 @@ use std::sync::Arc;
 const HOOKED_TRACES_MAX: usize = 64;
 
 impl Node {
-    /// Writes the answer to a trace, with its envelope, if it is baked and its bytes are in the
-    /// memory of this process or of the system; never waits. Writes nothing if the buffer is too
-    /// small. `None` if the answer is not ready.
-    pub fn ready(&self, trace: &NamedTrace<'_>, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
+    /// The answer to a trace, with its envelope, if it is baked and its bytes are in the memory of
+    /// this process or of the system; never waits. `None` if the answer is not ready.
+    pub fn ready(&self, trace: &NamedTrace<'_>, envelope: Envelope) -> Option<SharedAnswer> {
         let opened = self.opened().ok()?;
         let baked = opened.traces.baked()?;
-        let (height, ready) = baked.write_ready(&baked.named(trace)?, envelope, into)?;
-        Some(Ready { historical: opened.home.is_historical(height), ..ready })
-    }
-
-    /// As [`Self::ready`], of any moderate size: its bytes are shared with the trace cache.
-    pub fn ready_shared(&self, trace: &NamedTrace<'_>, envelope: &Envelope) -> Option<SharedAnswer> {
-        let opened = self.opened().ok()?;
-        let baked = opened.traces.baked()?;
-        let (height, mut shared) = baked.share(&baked.named(trace)?, envelope)?;
-        shared.ready.historical = opened.home.is_historical(height);
-        Some(shared)
+        let (height, mut answer) = baked.ready(&baked.named(trace)?, envelope)?;
+        answer.ready.historical = opened.home.is_historical(height);
+        Some(answer)
     }
 
     /// Starts a trace for a client. A baked trace comes from the trace cache; with an envelope both

@@ -194,31 +194,15 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
     assert!(matches!(unknown, Err(NodeError::TransactionNotFound)));
 }
 
-/// The ready answer to a request, in a buffer of `room` bytes: its size, whether it is in gzip, and
-/// the bytes written.
+/// The ready answer to a request: its size, whether it is in gzip, and its bytes.
 fn ready(
     node: &Arc<Node>,
     (of, named, tracer): (TraceOf, &str, &str),
     over_bytes: u64,
-    room: usize,
-) -> Option<(usize, bool, Vec<u8>)> {
-    let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
-    let mut into = vec![0; room];
-    let config = json!({ "tracer": tracer }).to_string();
-    let ready = node.ready(&NamedTrace { of, named, config: &config }, &envelope, &mut into)?;
-    into.truncate(ready.bytes);
-    Some((ready.bytes, ready.packed, into))
-}
-
-/// As [`ready`], from the memory of the cache.
-fn shared(
-    node: &Arc<Node>,
-    (of, named, tracer): (TraceOf, &str, &str),
-    over_bytes: u64,
 ) -> Option<(usize, bool, Vec<u8>)> {
     let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
     let config = json!({ "tracer": tracer }).to_string();
-    let answer = node.ready_shared(&NamedTrace { of, named, config: &config }, &envelope)?;
+    let answer = node.ready(&NamedTrace { of, named, config: &config }, envelope)?;
     let all = answer.slices().flatten().copied().collect::<Vec<_>>();
     for from in [0, 1, HEAD.len(), all.len() / 2, all.len()] {
         let mut rest = vec![0; all.len() - from];
@@ -263,30 +247,17 @@ fn what_is_ready_is_what_would_come() {
                 // Where it lies is looked up by the first request of the other way.
                 let (want, ..) = traced(&node, op, &args, None).expect("baked");
                 let want = [HEAD.as_bytes(), &want, b"}"].concat();
-                let plain = ready(&node, wanted, u64::MAX, 1 << 20).expect("it is ready");
+                let plain = ready(&node, wanted, u64::MAX).expect("it is ready");
                 assert_eq!(plain, (want.len(), false, want.clone()), "{op} {tracer}");
-                assert_eq!(ready(&node, wanted, want.len() as u64, 1 << 20), Some(plain));
-                let (bytes, packed, short) =
-                    ready(&node, wanted, u64::MAX, want.len() - 1).expect("it is ready");
-                assert_eq!((bytes, packed), (want.len(), false));
-                assert!(
-                    short.iter().all(|byte| *byte == 0),
-                    "nothing is written where there is too little room"
-                );
-                for over in [u64::MAX, want.len() as u64 - 1] {
-                    let copied = ready(&node, wanted, over, 1 << 20);
-                    assert_eq!(shared(&node, wanted, over), copied, "{op} {tracer}");
-                }
+                assert_eq!(ready(&node, wanted, want.len() as u64), Some(plain));
                 // A small result of one transaction has no piece of its own.
                 let (bytes, packed, member) =
-                    ready(&node, wanted, want.len() as u64 - 1, 1 << 20).expect("it is ready");
+                    ready(&node, wanted, want.len() as u64 - 1).expect("it is ready");
                 assert_eq!((bytes, packed), (member.len(), of != TraceOf::Transaction), "{op} {tracer}");
                 if packed {
                     let mut raw = Vec::new();
                     GzDecoder::new(&member[..]).read_to_end(&mut raw).expect("one gzip member");
                     assert!(raw == want, "{op} {tracer}");
-                    let too_small = ready(&node, wanted, 0, bytes - 1);
-                    assert_eq!(too_small, Some((bytes, true, vec![0; bytes - 1])));
                 }
             }
         }
@@ -295,11 +266,11 @@ fn what_is_ready_is_what_would_come() {
         assert_eq!(before[2..], [0, 0]);
         // Unknown blocks cannot be located.
         for named in ["0x3", "0x99"] {
-            assert_eq!(ready(&node, (TraceOf::BlockByNumber, named, "callTracer"), u64::MAX, 1 << 20), None);
+            assert_eq!(ready(&node, (TraceOf::BlockByNumber, named, "callTracer"), u64::MAX), None);
         }
-        assert!(ready(&node, (TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20).is_some());
+        assert!(ready(&node, (TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX).is_some());
         node.close().expect("closes");
-        assert_eq!(ready(&node, (TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20), None);
+        assert_eq!(ready(&node, (TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX), None);
     }
 }
 
@@ -342,7 +313,7 @@ fn a_damaged_row_is_counted_once_by_its_reader() {
     let counted = || ["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result));
     let latest = (TraceOf::BlockByNumber, "latest", "callTracer");
     for _ in 0..2 {
-        assert_eq!(ready(&node, latest, u64::MAX, 1 << 20), None);
+        assert_eq!(ready(&node, latest, u64::MAX), None);
         assert_eq!(counted(), [0, 0, 0, 0]);
     }
     let args = json!({ "block": "latest", "config": { "tracer": "callTracer" } });
