@@ -201,8 +201,8 @@ impl NativeNode {
     /// result struct (`NativeReadyWord`), behind which is the answer; where there is too little
     /// room for that, only the struct is written, and an object that shares the bytes is returned.
     /// `named` is a hash, height or tag, as `of` says, and `config` the configuration as JSON.
-    /// Answers of more than `gzip_over` bytes are in gzip if the cache has them so; never where that
-    /// is absent.
+    /// Answers of more than `gzip_over` bytes are in gzip if the cache has them so; never where
+    /// that is absent.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments, reason = "an object would cost more than the answer")]
     pub fn ready(
