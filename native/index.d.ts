@@ -161,8 +161,8 @@ export declare class NativeNode {
    * result struct (`NativeReadyWord`), behind which is the answer; where there is too little
    * room for that, only the struct is written, and an object that shares the bytes is returned.
    * `named` is a hash, height or tag, as `of` says, and `config` the configuration as JSON.
-   * Answers of more than `gzip_over` bytes are in gzip if the cache has them so; never where that
-   * is absent.
+   * Answers of more than `gzip_over` bytes are in gzip if the cache has them so; never where
+   * that is absent.
    */
   ready(of: NativeTraceOf, named: string, config: string, head: string, tail: string, into: Buffer, gzipOver?: number | undefined | null): boolean | NativeSharedAnswer
   /**
