@@ -230,7 +230,7 @@ export const ROWS: Record<SettingKey, Row> = {
   'evm.slow_request_threshold': [1000, 'off', '"off"', 0, '7', '2h'],
   'evm.slow_request_traces': [false, ...ON],
   'workers.heavy_wait': [30_000, '250ms', '"250ms"', 250, '250', '0s'],
-  'workers.heavy_nice': count(5, '20'),
+  'workers.heavy_nice': count(10, '20'),
   'workers.parked_traces': [8, '7', '7', 7, '257', '-1'],
   'memory.budget_bytes': ['auto', 'off', '0', 0, 'true', '-1'],
   'log.level': ['info', 'debug', '"debug"', 'debug', '1', 'loud'],

@@ -27,5 +27,5 @@ pub use tracer::BakedTracer;
 pub use worker::{
     BakeFailure, BakeOptions, BakeSource, BakeWorker, Baked, DISK_FULL_PAUSE, KEEP_EVERY, MAX_FAILED_HEIGHTS,
     MAX_FINISHED_AHEAD, MAX_RANGE_FAILURES, MAX_RANGES, MAX_RETRIES, Notice, RETRY_AFTER, RangeControl,
-    RangeFailure, RangeProgress, SCAN_GAPS, SCAN_HEIGHTS, lower_priority,
+    RangeFailure, RangeProgress, SCAN_GAPS, SCAN_HEIGHTS,
 };

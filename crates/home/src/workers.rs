@@ -8,6 +8,7 @@ mod slots;
 use crate::{NodeError, config::WorkerConfig};
 use hearth_metrics::Gauge;
 use hearth_primitives::FairQueue;
+use hearth_priority::lower_priority;
 use hearth_tracers::Cancel;
 use parking_lot::{Condvar, Mutex};
 use slots::{JobSlot, Slots};
@@ -431,7 +432,7 @@ impl Drop for Parked {
 /// Runs jobs until the pool is closed and nothing is left that may run.
 fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) -> Option<(JobSlot, Job)>) {
     if nice != 0 {
-        hearth_bake::lower_priority(nice);
+        lower_priority(nice);
     }
     let mut queue = shared.queue.lock();
     loop {

@@ -8,6 +8,7 @@
 use crate::Layers;
 use crate::child::Program;
 use crate::early;
+use hearth_priority::lower_priority;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::fs::OpenOptions;
 use std::io::{Error, Result};
@@ -287,7 +288,7 @@ unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
         // is scheduled as a whole beside the node (sched(7), autogroups), and the low priority
         // would count within it alone.
         check(libc::setpgid(0, 0))?;
-        check(libc::setpriority(libc::PRIO_PROCESS, 0, NICE))?;
+        lower_priority(NICE);
         check(libc::chdir(c"/".as_ptr()))?;
         let channel = check(libc::fcntl(plan.channel, libc::F_DUPFD_CLOEXEC, ABOVE_FDS))?;
         let null = check(libc::fcntl(plan.null, libc::F_DUPFD_CLOEXEC, ABOVE_FDS))?;

@@ -1,7 +1,9 @@
 // A process with callers that request traces one after the other, in the mix that ran a public node
 // out of memory. Each caller has its own address, as clients of a public node do.
-// `node callers.mjs`; its parent sends `{url, transactions, blocks, hostile}` to begin and `stop`
-// to end, and receives what was requested, what failed, and by how much deadlines were missed.
+// `node callers.mjs`; its parent sends `{url, transactions, blocks, hostile, rate}` to begin and
+// `stop` to end, and receives what was requested, what failed, and by how much deadlines were missed.
+// With a rate, in requests a second of all callers together, each caller waits for its turn; without
+// one it requests the next trace as soon as it has the last.
 import http from 'node:http'
 
 /** Callers at the same time. */
@@ -123,7 +125,11 @@ let over = false
 async function caller(number, work) {
   const below = random(number + 1)
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
-  while (!over) {
+  const everyMs = work.rate === undefined ? 0 : (CALLERS * 1000) / work.rate
+  const began = performance.now() + (everyMs * number) / CALLERS
+  for (let turn = 0; !over; turn++) {
+    const wait = began + turn * everyMs - performance.now()
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
     const [method, params, deadline, hostile] = next(work, below)
     const { ms, waited, error } = await ask(work.url, agent, `127.0.0.${number + 2}`, method, params)
     totals.asked++

@@ -50,7 +50,7 @@ export async function openOverload(settings = []) {
     node,
     pulse,
     callers,
-    work: (hostile) => ({ url: node.url, transactions, blocks, hostile }),
+    work: (hostile, rate) => ({ url: node.url, transactions, blocks, hostile, rate }),
     async stop() {
       pulse.stop()
       callers.stop()

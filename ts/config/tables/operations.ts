@@ -86,8 +86,8 @@ export const OPERATIONS = {
   'workers.heavy_nice': setting({
     core: 'workers.heavyNice',
     kind: integer(0, 19),
-    default: 5,
-    doc: 'Nice value of the threads for calls, searches and traces, so that the system prefers short reads. 0 is the same priority, 19 the lowest.',
+    default: 10,
+    doc: 'Nice value of the threads for calls, searches and traces, so that the system prefers short reads. 0 is the same priority, 19 the lowest; with any but 0 they also have the shortest time slice (Linux 6.12 and later).',
   }),
   'workers.parked_traces': setting({
     core: 'workers.parkedTraces',

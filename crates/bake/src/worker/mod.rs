@@ -5,7 +5,6 @@ mod inbox;
 mod notice;
 mod options;
 mod planner;
-mod priority;
 mod progress;
 mod range;
 mod shared;
@@ -18,7 +17,6 @@ pub use options::{
     BakeOptions, DISK_FULL_PAUSE, KEEP_EVERY, MAX_FAILED_HEIGHTS, MAX_FINISHED_AHEAD, MAX_RANGES,
     MAX_RETRIES, RETRY_AFTER, SCAN_GAPS, SCAN_HEIGHTS,
 };
-pub use priority::lower_priority;
 pub use range::{MAX_RANGE_FAILURES, RangeControl, RangeFailure, RangeProgress};
 pub use source::{BakeFailure, BakeSource, Baked};
 

@@ -6,7 +6,6 @@ use super::{
     notice::Notice,
     options::{BakeOptions, SCAN_GAPS},
     planner::{FollowUp, Outcome, Planner, Scan, Task},
-    priority,
     progress::{Kept, Progress},
     range::RangeControl,
     source::{BakeFailure, BakeSource},
@@ -14,6 +13,7 @@ use super::{
 use crate::{BakeError, BlockKey};
 use hearth_metrics::BakeMetrics;
 use hearth_primitives::Height;
+use hearth_priority::lower_priority;
 use hearth_tracers::Cancel;
 use parking_lot::Mutex;
 use std::num::NonZeroU64;
@@ -22,6 +22,10 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+
+/// The nice value of a thread that bakes: it gets what others leave, and a little where they leave
+/// nothing, so that it never holds a lock for long without running.
+const NICE: i32 = 19;
 
 /// Drops between two notices of drops.
 const DROPS_A_NOTICE: u64 = 256;
@@ -76,7 +80,7 @@ impl Shared {
 
     /// What each thread does until the end.
     pub(crate) fn run(&self) {
-        priority::lower_priority(priority::NICE);
+        lower_priority(NICE);
         loop {
             let (next, seen) = self.next();
             match next {
