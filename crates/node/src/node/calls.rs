@@ -38,26 +38,40 @@ fn is_sent(request: &Request) -> bool {
 
 /// Long requests that can be ended, by the numbers that their callers gave them.
 #[derive(Default)]
-pub(super) struct Calls(Mutex<HashMap<u64, Cancel>>);
+pub(super) struct Calls(Mutex<Running>);
+
+#[derive(Default)]
+struct Running {
+    by_ticket: HashMap<u64, Cancel>,
+    /// All requests are ended, those that begin later too.
+    ended: bool,
+}
 
 impl Calls {
     fn begin(&self, ticket: u64, cancel: &Cancel) {
-        self.0.lock().insert(ticket, cancel.clone());
-    }
-
-    fn end(&self, ticket: u64) {
-        self.0.lock().remove(&ticket);
-    }
-
-    fn cancel(&self, ticket: u64) {
-        if let Some(cancel) = self.0.lock().get(&ticket) {
+        let mut running = self.0.lock();
+        running.by_ticket.insert(ticket, cancel.clone());
+        if running.ended {
             cancel.cancel();
         }
     }
 
-    /// Ends all of them.
+    fn end(&self, ticket: u64) {
+        self.0.lock().by_ticket.remove(&ticket);
+    }
+
+    fn cancel(&self, ticket: u64) {
+        if let Some(cancel) = self.0.lock().by_ticket.get(&ticket) {
+            cancel.cancel();
+        }
+    }
+
+    /// Ends all of them, and those that begin from now on: a request may have found the node open
+    /// just before it closes.
     pub(super) fn cancel_all(&self) {
-        self.0.lock().values().for_each(Cancel::cancel);
+        let mut running = self.0.lock();
+        running.ended = true;
+        running.by_ticket.values().for_each(Cancel::cancel);
     }
 }
 
@@ -210,6 +224,15 @@ mod tests {
         calls.cancel_all();
         assert!(second.is_cancelled());
         calls.end(2);
-        assert!(calls.0.lock().is_empty());
+        assert!(calls.0.lock().by_ticket.is_empty());
+    }
+
+    #[test]
+    fn a_call_that_begins_after_the_end_of_all_is_ended_at_once() {
+        let calls = Calls::default();
+        calls.cancel_all();
+        let late = Cancel::new();
+        calls.begin(3, &late);
+        assert!(late.is_cancelled());
     }
 }
