@@ -240,3 +240,6 @@ impl<'c> Run<'c> {
 fn difficulty_of(run: &[Built]) -> U256 {
     run.iter().map(|built| built.block.header.difficulty).sum()
 }
+
+#[cfg(test)]
+mod tests;
