@@ -99,22 +99,42 @@ function tableText({ heading, rows, title }) {
   return [...(title === undefined ? [] : [`### ${title}`, '']), ...lines].join('\n')
 }
 
-/**
- * The section of a bench that has just run; tables of `old` with a title that were not printed stay
- * where they are.
- */
-function section(name, old = '') {
+/** This machine, as sections name it. */
+function machineHere() {
   const cpu = os.cpus()[0]?.model ?? 'unknown processor'
-  const machine = `Ran on ${os.availableParallelism()} cores of ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB, Node ${process.version}.`
-  const before = tables(old)
+  return `Ran on ${os.availableParallelism()} cores of ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB, Node ${process.version}.`
+}
+
+/** The machine that the introduction of a section names, on one line. */
+const machineOf = (text) => /Ran on [^|]*?Node v[\d.]+\./.exec(text.split('\n### ', 1)[0] ?? '')?.[0].replace(/\s+/g, ' ')
+
+/** What the table without a title begins with where it is of another machine than the section. */
+const FIRST_RAN_ON = 'The first table ran on '
+
+/**
+ * The section of a bench that has just run; tables of `old` that were not printed stay where they
+ * are, and name their machine where it was another one.
+ *
+ * @param {string} name the section's name
+ * @param {string} old its text so far
+ * @param {readonly { heading: unknown[], rows: unknown[][], title?: string }[]} tablesOfRun
+ * @param {string} machine the machine of the run
+ */
+export function section(name, old, tablesOfRun, machine) {
+  const [before, machineBefore] = [tables(old), machineOf(old)]
+  const isOther = machineBefore !== undefined && machineBefore !== machine
   const texts = new Map()
-  const untitled = before
-    .get('')
-    ?.match(/^\|[\s\S]*/m)?.[0]
-    .trimEnd()
-  if (untitled) texts.set('', untitled)
-  for (const [title, text] of before) if (title && title !== CAUSES_TITLE) texts.set(title, `### ${text.trimEnd()}`)
-  for (const table of printed.filter((t) => t.name === name)) texts.set(table.title ?? '', tableText(table))
+  const untitled = before.get('')?.match(new RegExp(`^(${FIRST_RAN_ON}|\\|)[\\s\\S]*`, 'm'))?.[0]
+  if (untitled !== undefined) {
+    const names = !isOther || untitled.startsWith(FIRST_RAN_ON)
+    texts.set('', `${names ? '' : `${machineBefore.replace('Ran on ', FIRST_RAN_ON)}\n\n`}${untitled.trimEnd()}`)
+  }
+  for (const [title, text] of before) {
+    if (!title || title === CAUSES_TITLE) continue
+    const names = !isOther || text.includes('\nRan on ')
+    texts.set(title, `### ${title}${names ? '' : `\n\n${machineBefore}`}${text.slice(title.length).trimEnd()}`)
+  }
+  for (const table of tablesOfRun) texts.set(table.title ?? '', tableText(table))
   return [`## ${name}`, wrapped(`${WHAT[name]} ${machine}`), ...texts.values()].join('\n\n')
 }
 
@@ -124,7 +144,10 @@ function section(name, old = '') {
  */
 export function writePage() {
   const all = sections(fs.existsSync(PAGE) ? fs.readFileSync(PAGE, 'utf8') : '')
-  for (const name of new Set(printed.map((t) => t.name))) all.set(name, section(name, all.get(name)))
+  for (const name of new Set(printed.map((t) => t.name))) {
+    const tablesOfRun = printed.filter((table) => table.name === name)
+    all.set(name, section(name, all.get(name) ?? '', tablesOfRun, machineHere()))
+  }
   fs.writeFileSync(PAGE, pageOf(all))
   fs.writeFileSync(README, readmeOf(fs.readFileSync(README, 'utf8'), all))
 }

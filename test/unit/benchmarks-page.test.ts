@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { CAUSES } from '../bench/causes.mjs'
-import { losingRows, pageOf, readmeOf, sections } from '../bench/page.mjs'
+import { losingRows, pageOf, readmeOf, section, sections } from '../bench/page.mjs'
 import { RECORDS } from '../bench/summary.mjs'
 
 const textOf = (name: string): string => fs.readFileSync(path.resolve(import.meta.dirname, '../..', name), 'utf8')
@@ -60,4 +60,27 @@ it('every cause is of rows that the page has', () => {
       String(rows),
     ).toBe(true)
   }
+})
+
+it('tables that stay name the machine on which they were measured', () => {
+  const [one, other] = ['Ran on 2 cores of A, 4 GiB, Node v20.1.0.', 'Ran on 8 cores of B, 9 GiB, Node v22.1.0.']
+  const table = (value: number, title?: string) => ({ heading: ['row', 'ms'], rows: [['a', value]], ...(title === undefined ? {} : { title }) })
+  const first = section('js', '', [table(1), table(2, 'second'), table(3, 'third')], one)
+  expect(first.match(/[Rr]an on/g)).toHaveLength(1)
+  const again = section('js', first, [table(4, 'second')], one)
+  expect(again).toBe(first.replace('| a | 2 |', '| a | 4 |'))
+  const elsewhere = section('js', again, [table(5, 'second')], other)
+  expect(elsewhere.slice(elsewhere.indexOf('The first table'))).toBe(
+    [
+      'The first table ran on 2 cores of A, 4 GiB, Node v20.1.0.\n\n| row | ms |\n| --- | --- |\n| a | 1 |',
+      '### second\n\n| row | ms |\n| --- | --- |\n| a | 5 |',
+      `### third\n\n${one}\n\n| row | ms |\n| --- | --- |\n| a | 3 |`,
+    ].join('\n\n'),
+  )
+  expect(elsewhere.replace(/\s+/g, ' ')).toContain(`. ${other} The first table`)
+  // What stays once more keeps its machine, and what is measured anew loses it.
+  const last = section('js', elsewhere, [table(6)], other)
+  expect(last).not.toContain('The first table')
+  expect(last).toContain(`### third\n\n${one}\n\n| row`)
+  expect(section('js', elsewhere, [], other)).toBe(elsewhere)
 })
