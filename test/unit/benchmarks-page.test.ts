@@ -62,7 +62,7 @@ it('every cause is of rows that the page has', () => {
   }
 })
 
-it('tables that stay name the machine on which they were measured', () => {
+it('tables that stay name the machine of their measurement', () => {
   const [one, other] = ['Ran on 2 cores of A, 4 GiB, Node v20.1.0.', 'Ran on 8 cores of B, 9 GiB, Node v22.1.0.']
   const table = (value: number, title?: string) => ({ heading: ['row', 'ms'], rows: [['a', value]], ...(title === undefined ? {} : { title }) })
   const first = section('js', '', [table(1), table(2, 'second'), table(3, 'third')], one)
@@ -78,7 +78,7 @@ it('tables that stay name the machine on which they were measured', () => {
     ].join('\n\n'),
   )
   expect(elsewhere.replace(/\s+/g, ' ')).toContain(`. ${other} The first table`)
-  // What stays once more keeps its machine, and what is measured anew loses it.
+  // What stays once more keeps its machine, and what is measured again loses it.
   const last = section('js', elsewhere, [table(6)], other)
   expect(last).not.toContain('The first table')
   expect(last).toContain(`### third\n\n${one}\n\n| row`)

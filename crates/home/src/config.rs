@@ -171,7 +171,7 @@ pub struct Workers {
     pub simulations: Option<NonZeroUsize>,
     /// Longest wait for one of them, in milliseconds.
     pub wait_ms: u64,
-    /// Nice value of those threads, 0 to 19: short reads come before them. Unless it is 0, they also
+    /// Nice value of those threads, 0 to 19: short reads come before them. With any but 0 they also
     /// have the shortest time slice.
     #[serde(default)]
     pub heavy_nice: i32,

@@ -1,9 +1,9 @@
 // A process with callers that request traces one after the other, in the mix that ran a public node
 // out of memory. Each caller has its own address, as clients of a public node do.
 // `node callers.mjs`; its parent sends `{url, transactions, blocks, hostile, rate}` to begin and
-// `stop` to end, and receives what was requested, what failed, and by how much deadlines were missed.
-// With a rate, in requests a second of all callers together, each caller waits for its turn; without
-// one it requests the next trace as soon as it has the last.
+// `stop` to end, and receives what was requested, what failed, and by how much deadlines were
+// missed. With a rate, in requests a second of all callers together, each caller waits for its
+// turn; without one it requests the next trace as soon as it has the last.
 import http from 'node:http'
 
 /** Callers at the same time. */
