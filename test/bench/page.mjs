@@ -92,7 +92,11 @@ export function sections(text) {
 /** The tables of a section, by their titles; the one without has the empty title. */
 const tables = (text) => new Map(text.split(/^### /m).map((part, i) => (i === 0 ? ['', part] : [part.split('\n', 1)[0], part])))
 
-/** A table as the page has it. */
+/**
+ * A table as the page has it.
+ *
+ * @param {{ heading: unknown[], rows: unknown[][], title?: string }} table
+ */
 function tableText({ heading, rows, title }) {
   const cells = (row) => `| ${row.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
   const lines = [cells(heading), cells(heading.map(() => '---')), ...rows.map(cells)]
