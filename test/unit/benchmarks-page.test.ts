@@ -64,7 +64,11 @@ it('every cause is of rows that the page has', () => {
 
 it('tables that stay name the machine of their measurement', () => {
   const [one, other] = ['Ran on 2 cores of A, 4 GiB, Node v20.1.0.', 'Ran on 8 cores of B, 9 GiB, Node v22.1.0.']
-  const table = (value: number, title?: string) => ({ heading: ['row', 'ms'], rows: [['a', value]], ...(title === undefined ? {} : { title }) })
+  const table = (value: number, title?: string) => ({
+    heading: ['row', 'ms'],
+    rows: [['a', value]],
+    ...(title === undefined ? {} : { title }),
+  })
   const first = section('js', '', [table(1), table(2, 'second'), table(3, 'third')], one)
   expect(first.match(/[Rr]an on/g)).toHaveLength(1)
   const again = section('js', first, [table(4, 'second')], one)
