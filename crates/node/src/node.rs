@@ -151,7 +151,8 @@ impl Node {
             heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits, Some(parked))?,
             engine: config.engine.then(|| WorkerPool::new("engine", ENGINE_WORKERS)).transpose()?,
             follow: follows.then(|| WorkerPool::new("follow", FOLLOW_WORKERS)).transpose()?,
-            scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
+            scripts: JsTracers::new(config.scripts.as_ref(), config.workers.heavy_nice, &metrics)?,
+            // The main thread waits for them at each step.
             hooked: Threads::default(),
             config,
             opened: RwLock::new(Some(Arc::new(rooms))),

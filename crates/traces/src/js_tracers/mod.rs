@@ -99,11 +99,11 @@ pub enum JsTracers {
 }
 
 impl JsTracers {
-    /// What the configuration says.
+    /// What the configuration says; `nice` is the nice value of the threads that trace, 0 to 19.
     ///
     /// # Errors
     /// [`NodeError::Internal`] where a thread cannot be started.
-    pub fn new(config: Option<&ScriptsConfig>, metrics: &Registry) -> Result<Self, NodeError> {
+    pub fn new(config: Option<&ScriptsConfig>, nice: i32, metrics: &Registry) -> Result<Self, NodeError> {
         let children = match config {
             None => return Ok(Self::Off),
             Some(ScriptsConfig::Unavailable(why)) => return Ok(Self::Unavailable(why.unavailable.clone())),
@@ -120,7 +120,7 @@ impl JsTracers {
             warm_up: Some(WARM_UP_AFTER),
         };
         let pool = Pool::new(options, metrics).map_err(refused)?;
-        Ok(Self::Pool { pool: Arc::new(pool), threads: Threads::default() })
+        Ok(Self::Pool { pool: Arc::new(pool), threads: Threads::with_nice(nice) })
     }
 
     /// Waits for processes, then runs the work on a thread with them; without processes it writes

@@ -2,6 +2,7 @@
 //! and of waiting requests.
 
 use hearth_home::{ByteSender, NodeError};
+use hearth_priority::lower_priority;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
@@ -11,7 +12,11 @@ const STACK_BYTES: usize = 16 << 20;
 
 /// The threads that run.
 #[derive(Default)]
-pub struct Threads(Arc<RunningThreads>);
+pub struct Threads {
+    running: Arc<RunningThreads>,
+    /// Their nice value; with 0 they have that of the thread that starts them.
+    nice: i32,
+}
 
 #[derive(Default)]
 struct RunningThreads {
@@ -37,24 +42,33 @@ impl Drop for ThreadCount {
 }
 
 impl Threads {
+    /// Threads with a nice value, 0 to 19.
+    pub fn with_nice(nice: i32) -> Self {
+        Self { nice, ..Self::default() }
+    }
+
     /// The same threads.
     pub fn same(&self) -> Self {
-        Self(self.0.clone())
+        Self { running: self.running.clone(), nice: self.nice }
     }
 
     /// How many run.
     pub fn count(&self) -> usize {
-        *self.0.count.lock()
+        *self.running.count.lock()
     }
 
     /// Runs work that ends a stream; refused into the stream where no thread can be had.
     pub fn start(&self, sender: ByteSender, work: impl FnOnce(ByteSender) + Send + 'static) {
-        let counted = ThreadCount::new(&self.0);
+        let counted = ThreadCount::new(&self.running);
+        let nice = self.nice;
         // In a slot, so that it comes back where there is no thread.
         let slot = Arc::new(Mutex::new(Some(sender)));
         let of_thread = slot.clone();
         let builder = std::thread::Builder::new().name("hearth-js".to_owned()).stack_size(STACK_BYTES);
         let started = builder.spawn(move || {
+            if nice != 0 {
+                lower_priority(nice);
+            }
             let sender = of_thread.lock().take();
             if let Some(sender) = sender {
                 work(sender);
@@ -71,9 +85,33 @@ impl Threads {
 
     /// Waits until none runs.
     pub fn wait(&self) {
-        let mut count = self.0.count.lock();
+        let mut count = self.running.count.lock();
         while *count > 0 {
-            self.0.ended.wait(&mut count);
+            self.running.ended.wait(&mut count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_home::stream::channel;
+    use std::{fs, sync::mpsc::sync_channel};
+
+    /// Field 19 of /proc/thread-self/stat, behind the name in parentheses.
+    fn own_nice() -> String {
+        let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
+        stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().to_owned()
+    }
+
+    #[test]
+    fn threads_have_their_nice_value_and_are_waited_for() {
+        for (threads, nice) in [(Threads::with_nice(19), "19".to_owned()), (Threads::default(), own_nice())] {
+            let (sender, _stream) = channel(|| {});
+            let (told, heard) = sync_channel(1);
+            threads.start(sender, move |_| told.send(own_nice()).unwrap());
+            threads.same().wait();
+            assert_eq!((heard.recv().unwrap(), threads.count()), (nice, 0));
         }
     }
 }
