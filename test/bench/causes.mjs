@@ -12,7 +12,7 @@ export const CAUSES = [
     in: 'bake',
     rows: /^capsules: \w+ \| the same, 2 processors, in process/,
     name: 'A block on two processors',
-    why: 'two traces at once, each on one processor, take 1.3 to 2 times as long as one alone (the row below), so that on these machines a second thread adds little throughput.',
+    why: 'two traces at once, each on one processor, take 1.2 to 2 times as long as one alone (the row below), so that on these machines a second thread adds little throughput.',
   },
   {
     in: 'bake',
