@@ -186,7 +186,7 @@ export const CAUSES = [
     in: 'overload',
     rows: /the mix of traces|traces a second|a quarter of it hostile scripts/,
     name: 'Cheap calls beside traces, and deadlines',
-    why: 'the main thread waits for one of the two processors, on which traces and their clients run as well: with the main thread under SCHED_FIFO, the p99 is 1.8 ms in place of 8.9.',
+    why: 'the main thread and the client wait for one of the two processors, up to 7 ms at a time, while traces, scripts and their clients run there (perf sched): with both under SCHED_FIFO, the p99 beside the mix is 1.8 ms, and 8.9 with the client alone.',
   },
   {
     in: 'script',

@@ -431,9 +431,7 @@ impl Drop for Parked {
 
 /// Runs jobs until the pool is closed and nothing is left that may run.
 fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) -> Option<(JobSlot, Job)>) {
-    if nice != 0 {
-        lower_priority(nice);
-    }
+    lower_priority(nice);
     let mut queue = shared.queue.lock();
     loop {
         let Some((place, job)) = take(&mut queue) else {

@@ -152,7 +152,7 @@ impl Node {
             engine: config.engine.then(|| WorkerPool::new("engine", ENGINE_WORKERS)).transpose()?,
             follow: follows.then(|| WorkerPool::new("follow", FOLLOW_WORKERS)).transpose()?,
             scripts: JsTracers::new(config.scripts.as_ref(), config.workers.heavy_nice, &metrics)?,
-            // The main thread waits for them at each step.
+            // The main thread waits for these threads at each step: they keep its priority.
             hooked: Threads::default(),
             config,
             opened: RwLock::new(Some(Arc::new(rooms))),

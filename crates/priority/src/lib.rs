@@ -11,13 +11,13 @@ use libc::c_int;
 /// The shortest time slice that Linux gives, in nanoseconds.
 const SHORTEST_SLICE_NS: u64 = 100_000;
 
-/// Gives the calling thread, and those that it starts from now on, a nice value (0 is usual, 19 the
-/// lowest priority) and the shortest time slice. Where the system refuses, the thread keeps its
-/// own.
+/// Gives the calling thread, and those that it starts from now on, a nice value (1 to 19, the lowest
+/// priority) and the shortest time slice. Nothing changes with 0, the usual nice value, or where
+/// the system refuses.
 ///
 /// Makes system calls only, so that it may be called between fork and exec.
 pub fn lower_priority(nice: i32) {
-    if !set_nice_and_slice(nice) {
+    if nice != 0 && !set_nice_and_slice(nice) {
         // SAFETY: a plain system call on integers; on Linux 0 means the calling thread.
         unsafe {
             libc::setpriority(libc::PRIO_PROCESS, 0, nice);
@@ -65,6 +65,8 @@ mod tests {
     fn a_thread_lowers_itself_and_those_it_starts() {
         let before = own();
         let lowered = thread::spawn(move || {
+            lower_priority(0);
+            assert_eq!(own(), before);
             lower_priority(NICE);
             (own(), thread::spawn(own).join().ok(), set_nice_and_slice(NICE))
         });

@@ -14,7 +14,7 @@ const STACK_BYTES: usize = 16 << 20;
 #[derive(Default)]
 pub struct Threads {
     running: Arc<RunningThreads>,
-    /// Their nice value; with 0 they have that of the thread that starts them.
+    /// Nice value of the threads; 0 leaves the priority of the thread that starts them.
     nice: i32,
 }
 
@@ -66,9 +66,7 @@ impl Threads {
         let of_thread = slot.clone();
         let builder = std::thread::Builder::new().name("hearth-js".to_owned()).stack_size(STACK_BYTES);
         let started = builder.spawn(move || {
-            if nice != 0 {
-                lower_priority(nice);
-            }
+            lower_priority(nice);
             let sender = of_thread.lock().take();
             if let Some(sender) = sender {
                 work(sender);
