@@ -11,9 +11,9 @@ use libc::c_int;
 /// The shortest time slice that Linux gives, in nanoseconds.
 const SHORTEST_SLICE_NS: u64 = 100_000;
 
-/// Gives the calling thread, and those that it starts from now on, a nice value (1 to 19, the lowest
-/// priority) and the shortest time slice. Nothing changes with 0, the usual nice value, or where
-/// the system refuses.
+/// Gives the calling thread, and those that it starts from now on, a nice value (1 to 19, which is
+/// the lowest priority) and the shortest time slice. Nothing changes with 0, the usual nice value,
+/// or where the system refuses.
 ///
 /// Makes system calls only, so that it may be called between fork and exec.
 pub fn lower_priority(nice: i32) {
