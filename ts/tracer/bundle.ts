@@ -28,6 +28,7 @@ const MODULES = [
   'hooks',
   'events',
   'seal',
+  'warm',
   'index',
 ] as const
 
@@ -44,7 +45,7 @@ const scriptOf = (file: string): string =>
  * Modules that only an isolate has, and the one that stands in their place in a process of its own
  * hooks.
  */
-const OF_ISOLATES: readonly string[] = ['keccak', 'globals', 'seal', 'index']
+const OF_ISOLATES: readonly string[] = ['keccak', 'globals', 'seal', 'warm', 'index']
 const OF_HOOKS = 'own'
 
 /** The modules behind each other. */

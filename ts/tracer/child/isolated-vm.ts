@@ -19,6 +19,7 @@ export interface Isolate {
   readonly isDisposed: boolean
   compileScriptSync(code: string, options: { filename: string }): Script
   createContextSync(): Context
+  getHeapStatisticsSync(): { readonly total_heap_size: number; readonly externally_allocated_size: number }
   dispose(): void
 }
 

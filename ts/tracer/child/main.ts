@@ -199,10 +199,22 @@ let cell = new Cell(ivm, runtimeSource, memoryBytes)
 let spare: Cell | undefined = cell
 let request: number | undefined
 
+/** Heap of an isolate that may wait until it is disposed of, in bytes. */
+const RETIRED_BYTES = 8 * 1024 * 1024
+
+/** An isolate that no request has any more; it is disposed of after the next answer. */
+let retired: Cell | undefined
+
+/** Gives up an isolate: at once where its script left much in it. */
+function retire(used: Cell): void {
+  if (used.heapBytes() > RETIRED_BYTES) used.dispose()
+  else retired = used
+}
+
 /** The isolate for a request: another one than any request before had. */
 function cellFor(begin: Begin): Cell {
   if (begin.request === request && !cell.isolate.isDisposed) return cell
-  if (spare !== cell) cell.dispose()
+  if (spare !== cell) retire(cell)
   if (begin.limits.memoryBytes !== memoryBytes) {
     spare?.dispose()
     spare = undefined
@@ -312,10 +324,21 @@ function transact(message: Message): void {
   over = true
   // The answer is on its way: the context of the next transaction is made while none is waiting.
   if (plain !== request || !isLight || transactions < FRESH_FIRST) cell.prepare()
-  spare ??= new Cell(ivm, runtimeSource, memoryBytes)
-  spare.prepare()
+  retired?.dispose()
+  retired = undefined
+  if (spare !== undefined) return
+  const made = new Cell(ivm, runtimeSource, memoryBytes)
+  try {
+    made.warmUp()
+    made.prepare()
+    spare = made
+  } catch {
+    // The memory that the request allows is too little for it.
+    made.dispose()
+  }
 }
 
+cell.warmUp()
 cell.prepare()
 // All that this process needs is loaded: from here on it has its memory and its channel. No script
 // has come yet.

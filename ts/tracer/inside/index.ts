@@ -1,5 +1,6 @@
 // The inside of an isolate: the one function that the child process calls. No script can reach it.
 import { offerLibrary } from './big.ts'
+import { forgetCalls } from './calls.ts'
 import { dbOver } from './db.ts'
 import { events } from './events.ts'
 import { GLOBAL_NAMES, installGlobals, setPrecompiles } from './globals.ts'
@@ -9,6 +10,7 @@ import { forgetSteps, setRecorded } from './log.ts'
 import { contextOf, encoded, NoJson } from './result.ts'
 import { seal } from './seal.ts'
 import { type ReadState, State } from './state.ts'
+import { WARM_CONTEXT, WARM_FIELDS, WARM_OUTCOME, WARM_SCRIPT, warmChunk } from './warm.ts'
 
 /** The next chunk, the JSON of `ctx` at the end, undefined where nothing more is wanted. */
 type Pull = () => ArrayBuffer | string | undefined
@@ -112,18 +114,39 @@ function sealRealm(): string {
   return ''
 }
 
+/**
+ * Runs a transaction of our own, so that what the next one calls is compiled. Throws where the
+ * answer is another one than it has to be.
+ */
+function warm(): string {
+  const received = [warmChunk(), WARM_CONTEXT]
+  let at = 0
+  begin(
+    () => received[at++],
+    () => undefined,
+    WARM_SCRIPT,
+    '{}',
+    null,
+  )
+  run(WARM_FIELDS, '')
+  const outcome = finish(WARM_OUTCOME.length)
+  forgetCalls()
+  if (outcome !== WARM_OUTCOME) throw new Error(`the transaction of the warm-up ended with ${outcome}`)
+  return outcome
+}
+
 /** What the last call returned, once it has returned. */
 let returned: string | undefined
 
 /**
- * What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals, 4 gives what the last call returned.
- * A promise that is rejected without a handler makes the engine throw in place of that; in
- * go-ethereum's engine it has no effect.
+ * What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals, 4 gives what the last call returned,
+ * 5 warms up. A promise that is rejected without a handler makes the engine throw in place of what
+ * was returned; in go-ethereum's engine it has no effect.
  */
 export const inside = (call: number, ...args: never[]): string | undefined => {
   if (call === 4) return returned
   returned = undefined
-  const calls = [begin, run, finish, sealRealm] as readonly ((...args: never[]) => string)[]
+  const calls = [begin, run, finish, sealRealm, undefined, warm] as readonly ((...args: never[]) => string)[]
   returned = (calls[call] as (...args: never[]) => string)(...args)
   return returned
 }
