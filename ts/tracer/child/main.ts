@@ -338,12 +338,13 @@ function transact(message: Message): void {
   }
 }
 
-cell.warmUp()
 cell.prepare()
 // All that this process needs is loaded: from here on it has its memory and its channel. No script
 // has come yet.
 send(TO_PARENT.confined, u32(confineProcess(process.argv[3])))
 send(TO_PARENT.ready, undefined)
+// While the parent has yet to hear of it.
+cell.warmUp()
 for (;;) {
   const message = early.shift() ?? receive()
   if (message.kind === FROM_PARENT.begin) transact(message)

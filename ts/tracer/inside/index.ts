@@ -1,6 +1,5 @@
 // The inside of an isolate: the one function that the child process calls. No script can reach it.
 import { offerLibrary } from './big.ts'
-import { forgetCalls } from './calls.ts'
 import { dbOver } from './db.ts'
 import { events } from './events.ts'
 import { GLOBAL_NAMES, installGlobals, setPrecompiles } from './globals.ts'
@@ -115,8 +114,8 @@ function sealRealm(): string {
 }
 
 /**
- * Runs a transaction of our own, so that what the next one calls is compiled. Throws where the
- * answer is another one than it has to be.
+ * Runs a transaction of our own, so that what the next one calls is compiled. The realm is given up
+ * after it. Throws where the answer is another one than it has to be.
  */
 function warm(): string {
   const received = [warmChunk(), WARM_CONTEXT]
@@ -130,7 +129,6 @@ function warm(): string {
   )
   run(WARM_FIELDS, '')
   const outcome = finish(WARM_OUTCOME.length)
-  forgetCalls()
   if (outcome !== WARM_OUTCOME) throw new Error(`the transaction of the warm-up ended with ${outcome}`)
   return outcome
 }
