@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A tracer with the canonical form of its options. The number of each is part of the rows on disk:
-/// it is never used again for something else.
+/// it is never used again for something else, and a tracer whose answers change gets another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum BakedTracer {

@@ -6,7 +6,7 @@ use crate::{
     support::{config, fixtures},
 };
 use alloy_primitives::B256;
-use flate2::read::GzDecoder;
+use flate2::{Crc, read::GzDecoder};
 use hearth_bake::{AnswerBuilder, BakedTracer, BlockKey, DEFAULT_LEVEL, TraceDb, TraceDbOptions};
 use hearth_chain::{Chain, ChainOptions};
 use hearth_flatkv::{Fsync, StateSettings};
@@ -80,6 +80,37 @@ fn import(case: &Path) -> tempfile::TempDir {
     let (chain, _) = Chain::import_case(home.path(), case, None, &options).expect("verifies");
     chain.close().expect("closes");
     home
+}
+
+/// CRC-32 of the answers to all [`BLOCKS`], one after the other. The trace cache of a home keeps
+/// answers by the number of their tracer: where one of these changes, rows that were baked before
+/// are wrong, and the tracer needs another number ([`BakedTracer`]), so that none of them is found.
+const ANSWERS: [(BakedTracer, u32); 7] = [
+    (BakedTracer::Call, 0x31ca_f81b),
+    (BakedTracer::Prestate, 0x3c22_9bf7),
+    (BakedTracer::FlatCall, 0xabce_2c66),
+    (BakedTracer::CallWithLog, 0x6b0f_3372),
+    (BakedTracer::PrestateDiff, 0x0f93_779a),
+    (BakedTracer::Parity, 0x4f1a_5275),
+    (BakedTracer::ParityLocalized, 0xbe5c_0943),
+];
+
+#[test]
+fn a_tracer_whose_answers_change_gets_another_number() {
+    let Some(cases) = fixtures("mainnet-blocks") else { return };
+    let mut answers = BakedTracer::ALL.map(|tracer| (tracer, Crc::new()));
+    for name in BLOCKS {
+        let home = import(&cases.join(format!("{name}.json.gz")));
+        let node = open(home.path(), |bake| bake.enabled = false);
+        for (tracer, crc) in &mut answers {
+            let config: Value = serde_json::from_str(tracer.config_json()).expect("JSON");
+            let args = json!({ "block": "latest", "config": config });
+            let (answer, ..) = traced(&node, "traceBlockByNumber", &args, None).expect("live");
+            crc.update(&answer);
+        }
+        node.close().expect("closes");
+    }
+    assert_eq!(answers.map(|(tracer, crc)| (tracer, crc.sum())), ANSWERS);
 }
 
 #[test]
