@@ -7,7 +7,7 @@ import { WARM_FIELDS, WARM_OUTCOME, warmChunk } from '../../ts/tracer/inside/war
 import { chunk, enter, exit } from './tracer-channel.ts'
 
 /** The call of the inside that warms up. */
-const WARM = 5
+const WARM = 4
 
 describe('the warm-up of an isolate', () => {
   it('has the chunk that the core would send', () => {

@@ -12,7 +12,7 @@ const LEAST_MEMORY_MIB = 16
 
 /** The calls of the inside that seal its realm and warm it up. */
 const SEAL = 3
-const WARM = 5
+const WARM = 4
 
 /** A context that no script has seen. */
 export interface Fresh {
@@ -48,8 +48,8 @@ export class Cell {
   }
 
   /**
-   * Has what a transaction calls compiled, in a context of its own, which is dropped: code is
-   * shared by all contexts of the isolate, and what V8 learns of calls is not.
+   * Compiles the functions that a transaction calls, in a context that is dropped: all contexts of
+   * an isolate share bytecode, and none shares its type feedback.
    */
   warmUp(): void {
     const { context, inside } = this.make()

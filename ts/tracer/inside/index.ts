@@ -114,8 +114,8 @@ function sealRealm(): string {
 }
 
 /**
- * Runs a transaction of our own, so that what the next one calls is compiled. The realm is given up
- * after it. Throws where the answer is another one than it has to be.
+ * Runs the transaction of warm.ts, so that the functions which the next one calls are compiled. The
+ * realm is dropped after it. Throws where the answer is not the expected one.
  */
 function warm(): string {
   const received = [warmChunk(), WARM_CONTEXT]
@@ -137,14 +137,14 @@ function warm(): string {
 let returned: string | undefined
 
 /**
- * What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals, 4 gives what the last call returned,
- * 5 warms up. A promise that is rejected without a handler makes the engine throw in place of what
- * was returned; in go-ethereum's engine it has no effect.
+ * What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals, 4 warms up, 5 gives what the last
+ * call returned. A promise that is rejected without a handler makes the engine throw in place of
+ * what was returned; in go-ethereum's engine it has no effect.
  */
 export const inside = (call: number, ...args: never[]): string | undefined => {
-  if (call === 4) return returned
+  if (call === 5) return returned
   returned = undefined
-  const calls = [begin, run, finish, sealRealm, undefined, warm] as readonly ((...args: never[]) => string)[]
+  const calls = [begin, run, finish, sealRealm, warm] as readonly ((...args: never[]) => string)[]
   returned = (calls[call] as (...args: never[]) => string)(...args)
   return returned
 }

@@ -84,7 +84,7 @@ fn import(case: &Path) -> tempfile::TempDir {
 
 /// CRC-32 of the answers to all [`BLOCKS`], one after the other. The trace cache of a home keeps
 /// answers by the number of their tracer: where one of these changes, rows that were baked before
-/// are wrong, and the tracer needs another number ([`BakedTracer`]), so that none of them is found.
+/// are wrong, and the tracer needs another number ([`BakedTracer`]), under which no row is found.
 const ANSWERS: [(BakedTracer, u32); 7] = [
     (BakedTracer::Call, 0x31ca_f81b),
     (BakedTracer::Prestate, 0x3c22_9bf7),
