@@ -2,10 +2,12 @@
 //! reader.
 
 mod chunk;
+mod deadlines;
 mod pull;
 
 use crate::{NodeError, TraceSourceKind, workers};
 use chunk::Chunk;
+pub use deadlines::{AnswerAlarm, DEADLINE_GRACE, Deadlines};
 use hearth_tracers::{Sink, SinkClosed};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 pub use pull::Feed;
@@ -49,6 +51,8 @@ struct State {
     taken: bool,
     /// The reader has disconnected: the job should stop.
     cancelled: bool,
+    /// The answer was ended at its deadline: whatever the job still says does not count.
+    expired: bool,
     waiter: Option<Waiter>,
     /// What the answer was made from, where that is of interest; known before its first byte.
     origin: Option<TraceSourceKind>,
@@ -139,7 +143,8 @@ struct Channel {
 impl Channel {
     fn cancel(&self) {
         let mut state = self.state.lock();
-        if std::mem::replace(&mut state.cancelled, true) {
+        // A job whose answer has expired stops by itself, as one that took too long.
+        if std::mem::replace(&mut state.cancelled, true) || state.expired {
             return;
         }
         // The pull holds a store open, and nothing else would end the stream.
@@ -289,6 +294,8 @@ pub struct ByteSender {
     sent: bool,
     /// Whether what was handed on is to be read even where an error follows that could stand alone.
     kept: bool,
+    /// What ends the answer at a deadline, for as long as the job runs.
+    alarm: Option<AnswerAlarm>,
     finished: bool,
 }
 
@@ -342,9 +349,18 @@ impl ByteSender {
         self.stalled
     }
 
-    /// Whether the reader has disconnected.
+    /// Whether nobody needs the rest: the reader has disconnected, or the answer has expired.
     pub fn is_cancelled(&self) -> bool {
-        self.channel.state.lock().cancelled
+        let state = self.channel.state.lock();
+        state.cancelled || state.expired
+    }
+
+    /// Makes an error the answer if the job has not ended by a deadline, as
+    /// [`Deadlines::alarm`].
+    pub fn expire_at(&mut self, deadlines: &Deadlines, deadline: Instant, error: fn() -> NodeError) {
+        let alarm = deadlines.alarm(self, error);
+        alarm.arm(deadline);
+        self.alarm = Some(alarm);
     }
 
     /// Passes on the remaining bytes and the outcome. After a failure, remaining bytes are only
@@ -373,7 +389,7 @@ impl ByteSender {
             drop(parked);
             self.stalled += begun.elapsed();
         }
-        if state.cancelled {
+        if state.cancelled || state.expired {
             return Err(Cancelled);
         }
         state.chunks.push_back(Chunk::Owned(chunk));
@@ -386,6 +402,9 @@ impl ByteSender {
     fn end(&mut self, end: Result<(), NodeError>) {
         self.finished = true;
         let mut state = self.channel.state.lock();
+        if state.expired {
+            return;
+        }
         // The reader has not read a byte so far: the error replaces the answer.
         if end.is_err() && !state.taken && !self.kept {
             state.chunks.clear();
@@ -443,6 +462,7 @@ pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, Byt
         stalled: Duration::ZERO,
         sent: false,
         kept: false,
+        alarm: None,
         finished: false,
     };
     (sender, ByteStream { channel })

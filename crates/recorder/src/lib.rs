@@ -48,7 +48,7 @@ pub use error::{ConfigError, TraceError};
 pub use fault::{Fault, GasRefusal};
 pub use json::{HELD_BACK_BYTES, JsonWriter};
 pub use limits::{
-    Cancel, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits,
+    Cancel, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, DeadlineAlarm, Limits,
 };
 pub use named_run::observe_failure;
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};

@@ -47,6 +47,16 @@ impl Cancel {
     }
 }
 
+/// Answers a request at the deadline of its transaction where the thread that traces cannot: on a
+/// busy machine that thread may wait for a processor for tens of milliseconds.
+pub trait DeadlineAlarm: std::fmt::Debug + Send + Sync {
+    /// The execution of a transaction has begun, and may take until `deadline`.
+    fn arm(&self, deadline: Instant);
+
+    /// The execution is over: the rest of the answer has no deadline.
+    fn disarm(&self);
+}
+
 /// Bounds of one call: of each of its transactions, and of all together.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -65,6 +75,8 @@ pub struct Limits {
     pub cancel: Cancel,
     /// Who runs JavaScript tracers; `None` where they do not run.
     pub scripts: Option<Arc<dyn ScriptHost>>,
+    /// Where the timeout of a transaction is the answer to the whole request.
+    pub alarm: Option<Arc<dyn DeadlineAlarm>>,
 }
 
 impl Limits {
@@ -89,6 +101,7 @@ impl Default for Limits {
             struct_log_bytes: None,
             cancel: Cancel::new(),
             scripts: None,
+            alarm: None,
         }
     }
 }

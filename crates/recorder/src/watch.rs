@@ -112,12 +112,22 @@ impl<'t, T: Observed + ?Sized> LimitedInspector<'t, T> {
     /// Starts the clock.
     pub fn new(tracer: &'t mut T, limits: Limits) -> Self {
         let weight_left = if limits.timeout.is_zero() { 1 } else { WEIGHT_BETWEEN_LOOKS };
-        Self { tracer, limits, started: Instant::now(), weight_left, text_bytes: 0, abort: None }
+        let started = Instant::now();
+        // A deadline that is beyond the clock is never reached.
+        if let (Some(alarm), Some(deadline)) = (&limits.alarm, started.checked_add(limits.timeout)) {
+            alarm.arm(deadline);
+        }
+        Self { tracer, limits, started, weight_left, text_bytes: 0, abort: None }
     }
 
     /// Why the transaction was stopped, if it was, or why there is no result of it.
     pub fn aborted(self) -> Option<TraceError> {
         let Self { tracer, limits, abort, .. } = self;
+        // The alarm of an execution that was stopped stays armed: its answer is an error, unless a
+        // further execution arms the alarm again.
+        if let (Some(alarm), None) = (&limits.alarm, &abort) {
+            alarm.disarm();
+        }
         abort.or_else(|| tracer.failure()).or_else(|| too_many_steps(tracer, &limits))
     }
 

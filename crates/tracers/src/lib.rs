@@ -59,10 +59,10 @@ pub use four_byte_tracer::{FourByte, FourByteTracer, NoopTracer};
 pub use frame_tracer::{FrameTracer, FrameView};
 pub use hearth_recorder::{
     BlockReplay, Cancel, ConfigError, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES,
-    DEFAULT_TRACE_TIMEOUT, DurationError, Fault, Frame, FrameKind, GasRefusal, HELD_BACK_BYTES, JsonWriter,
-    LimitedInspector, Limits, LogRecord, Observed, Recorder, RecorderOptions, Replay, SCRIPTS, ScriptGone,
-    ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptVerdict, Sink, SinkClosed, Span, StateReads,
-    TraceError, Tracing, TxContext, TxEnd, observe_failure, parse_go_duration,
+    DEFAULT_TRACE_TIMEOUT, DeadlineAlarm, DurationError, Fault, Frame, FrameKind, GasRefusal,
+    HELD_BACK_BYTES, JsonWriter, LimitedInspector, Limits, LogRecord, Observed, Recorder, RecorderOptions,
+    Replay, SCRIPTS, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptVerdict, Sink,
+    SinkClosed, Span, StateReads, TraceError, Tracing, TxContext, TxEnd, observe_failure, parse_go_duration,
 };
 pub use hearth_script_tracer::{Fields, ScriptTracer};
 pub use keccak_tracer::Keccak256PreimageTracer;

@@ -27,5 +27,5 @@ pub use ops::search::time_is_over;
 pub use request::{CallBundle, TraceCall, TraceCallMany, TraceRequest, TraceSubject};
 pub use resolvers::TraceJob;
 pub use table::tracer_table;
-pub use trace::{Counted, check_traceable, trace_error};
+pub use trace::{Counted, check_traceable, timed_out, trace_error};
 pub use traces::Traces;

@@ -7,7 +7,7 @@ use crate::trace::trace_error;
 use alloy_primitives::{B256, Bytes, U64};
 use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};
 use hearth_home::{BlockNumber, BlockRef, NodeError};
-use hearth_tracers::{TraceConfig, TracePlan};
+use hearth_tracers::{TraceConfig, TracePlan, TracerPlan};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -20,6 +20,15 @@ pub struct TraceRequest {
     pub plan: TracePlan,
     /// Whether the configuration has a `tracerConfig`, whatever is in it.
     pub has_tracer_config: bool,
+}
+
+impl TraceRequest {
+    /// Whether the timeout of a transaction is the answer to the whole request: not so where it is
+    /// that of one element of the answer, or ends a page of steps.
+    pub fn has_one_deadline(&self) -> bool {
+        matches!(self.subject, TraceSubject::Transaction(_) | TraceSubject::Call(_))
+            && !matches!(self.plan.tracer, TracerPlan::Steps(_) | TracerPlan::Parity(_))
+    }
 }
 
 /// What is traced.

@@ -13,12 +13,14 @@ use crate::{
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
 use hearth_evm::{BlockEnvironment, recover_senders};
-use hearth_home::{ByteSender, Home, LookbackPolicy, NodeError, TraceSourceKind, workers::guarded};
+use hearth_home::{
+    ByteSender, Home, LookbackPolicy, NodeError, TraceSourceKind, stream::AnswerAlarm, workers::guarded,
+};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
-    BlockReplay, Cancel, Elements, FrameFilter, Limits, ParityConfig, ScriptHost, Sink, SinkClosed,
-    StepsPlan, TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
+    BlockReplay, Cancel, DeadlineAlarm, Elements, FrameFilter, Limits, ParityConfig, ScriptHost, Sink,
+    SinkClosed, StepsPlan, TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
 };
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -43,6 +45,25 @@ impl Sink for Counted<'_> {
     }
 }
 
+/// Answers a trace at the deadline of its transaction.
+#[derive(Debug)]
+struct TraceAlarm(AnswerAlarm);
+
+impl DeadlineAlarm for TraceAlarm {
+    fn arm(&self, deadline: Instant) {
+        self.0.arm(deadline);
+    }
+
+    fn disarm(&self) {
+        self.0.disarm();
+    }
+}
+
+/// The error of a trace that took longer than its timeout.
+pub fn timed_out() -> NodeError {
+    trace_error(TraceError::ExecutionTimeout)
+}
+
 impl Traces {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
     /// `scripts` are who runs its scripts, and since when it counts.
@@ -58,8 +79,12 @@ impl Traces {
         let call_timeout = Duration::from_millis(rpc.trace_timeout_ms);
         let struct_log_bytes = rpc.struct_log_max_bytes;
         let mut limits = Limits { call_timeout, struct_log_bytes, cancel, ..Limits::default() };
-        if let Some((host, arrived)) = scripts {
-            (limits.scripts, limits.started) = (Some(host), arrived);
+        match scripts {
+            Some((host, arrived)) => (limits.scripts, limits.started) = (Some(host), arrived),
+            None if request.has_one_deadline() => {
+                limits.alarm = Some(Arc::new(TraceAlarm(self.deadlines().alarm(&sender, timed_out))));
+            }
+            None => {}
         }
         let (home, plan) = (self.home(), &request.plan);
         let outcome = guarded(|| match &request.subject {

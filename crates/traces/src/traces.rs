@@ -2,7 +2,7 @@
 
 use crate::{bake, baked::Baked, capsules::Capsules, step_indexes::StepIndexes};
 use hearth_bake::TraceDb;
-use hearth_home::{Home, NodeError};
+use hearth_home::{Home, NodeError, stream::Deadlines};
 use hearth_metrics::{Kept, Registry};
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ pub struct Traces {
     db: Option<Arc<TraceDb>>,
     /// The trace cache as requests use it.
     baked: Option<Arc<Baked>>,
+    deadlines: Deadlines,
 }
 
 impl Traces {
@@ -22,14 +23,16 @@ impl Traces {
     /// cache and capsules.
     ///
     /// # Errors
-    /// [`NodeError::StoreFailed`] if the cache cannot be opened.
+    /// [`NodeError::StoreFailed`] if the cache cannot be opened; [`NodeError::Internal`] if a
+    /// thread cannot be started.
     pub fn open(home: Arc<Home>, metrics: &Registry) -> Result<Self, NodeError> {
         let capsules = Capsules::new(metrics);
         let config = home.config();
         let db = config.bake.enabled.then(|| bake::open_cache(config, metrics)).transpose()?;
         let baked =
             db.as_ref().map(|db| Arc::new(Baked::new(db.clone(), home.chain().clone(), &config.bake)));
-        Ok(Self { home, capsules, step_indexes: StepIndexes::default(), db, baked })
+        let (step_indexes, deadlines) = (StepIndexes::default(), Deadlines::start()?);
+        Ok(Self { home, capsules, step_indexes, db, baked, deadlines })
     }
 
     /// The home whose blocks are traced.
@@ -45,6 +48,11 @@ impl Traces {
     /// Indexes of steps that were made.
     pub(crate) fn step_indexes(&self) -> &StepIndexes {
         &self.step_indexes
+    }
+
+    /// What ends traces at their deadlines.
+    pub fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
     }
 
     /// The trace cache, where baking is enabled.

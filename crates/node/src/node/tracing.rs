@@ -9,7 +9,7 @@ use hearth_home::{
 use hearth_tracers::Cancel;
 use hearth_traces::{
     Caller, Envelope, HookLink, NamedTrace, ScriptNeed, SharedAnswer, TraceJob, TraceRequest, Traces,
-    hook_link,
+    hook_link, timed_out,
 };
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Node {
     pub fn stream(&self, request: TraceRequest, asker: &Caller, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
-        let (traces, sender, stream) = match self.open_stream(move || on_cancel.cancel()) {
+        let (traces, mut sender, stream) = match self.open_stream(move || on_cancel.cancel()) {
             Ok(opened) => opened,
             Err(refused) => return refused,
         };
@@ -44,6 +44,11 @@ impl Node {
                 return stream;
             }
             let (arrived, of_trace) = (asker.arrived, cancel.clone());
+            if request.has_one_deadline()
+                && let Some(deadline) = arrived.checked_add(request.plan.timeout)
+            {
+                sender.expire_at(traces.deadlines(), deadline, timed_out);
+            }
             self.scripts.run(&need, asker, &cancel, sender, move |sender, host| {
                 traces.run_trace(request, of_trace, sender, Some((host, arrived)));
             });

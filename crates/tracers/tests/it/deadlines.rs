@@ -5,8 +5,9 @@ use crate::answers::full;
 use crate::steps::PUSH_POP;
 use crate::world::World;
 use hearth_tracers::{
-    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_transaction,
+    Cancel, DeadlineAlarm, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_transaction,
 };
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Hashes 100 kB of memory, again and again.
@@ -107,6 +108,41 @@ fn are_met_whatever_the_program_does() {
                 });
                 assert!(met, "{name} {config}: took and waited for a processor {times:?}");
             }
+        }
+    }
+}
+
+/// Notes the deadlines for which an alarm was armed, and `None` where it was disarmed.
+#[derive(Debug, Default)]
+struct NotedAlarm(Mutex<Vec<Option<Instant>>>);
+
+impl DeadlineAlarm for NotedAlarm {
+    fn arm(&self, deadline: Instant) {
+        self.0.lock().unwrap().push(Some(deadline));
+    }
+
+    fn disarm(&self) {
+        self.0.lock().unwrap().push(None);
+    }
+}
+
+#[test]
+fn an_alarm_is_armed_while_a_transaction_runs() {
+    let alarm = Arc::<NotedAlarm>::default();
+    let limits = Limits { alarm: Some(alarm.clone()), ..Limits::default() };
+    let noted = || std::mem::take(&mut *alarm.0.lock().unwrap());
+    for (code, timeout, ends) in [(vec![0], "5s", true), (PUSH_POP.to_vec(), "20ms", false)] {
+        for tracer in ["", r#","tracer":"callTracer""#, r#","tracer":"prestateTracer""#] {
+            let config = format!("{{\"timeout\":\"{timeout}\"{tracer}}}");
+            let plan = TracePlan::new(&TraceConfig::parse(&config).unwrap()).unwrap();
+            let began = Instant::now();
+            let outcome =
+                trace_transaction(&mut world(&code).replay(), 0, &plan, &limits, &mut Vec::<u8>::new());
+            assert_eq!(outcome.is_ok(), ends, "{config}");
+            let noted = noted();
+            let [Some(deadline), rest @ ..] = &*noted else { panic!("{config}: {noted:?}") };
+            assert_eq!(rest, if ends { &[None][..] } else { &[] }, "{config}");
+            assert!((began + plan.timeout..=Instant::now() + plan.timeout).contains(deadline), "{config}");
         }
     }
 }

@@ -10,6 +10,7 @@ pub use hooks::hook_link;
 pub use host::RequestScripts;
 pub use threads::Threads;
 
+use crate::trace::timed_out;
 use hearth_home::ScriptsConfig;
 use hearth_home::{ByteSender, NodeError};
 use hearth_metrics::Registry;
@@ -184,7 +185,7 @@ pub fn not_available() -> NodeError {
 fn refused(why: Refused) -> NodeError {
     match why {
         Refused::Full { queue } => NodeError::Busy { pool: "JavaScript tracer", queue },
-        Refused::Late => NodeError::Trace { source: hearth_tracers::TraceError::ExecutionTimeout.into() },
+        Refused::Late => timed_out(),
         why @ Refused::Unconfined { .. } => NodeError::Unsupported { message: why.to_string() },
         Refused::Unwanted => NodeError::Cancelled,
         Refused::Closed => NodeError::Closed,
