@@ -19,7 +19,7 @@ use std::{
 };
 
 /// How much later than its deadline an answer is ended from here: its job, where it runs, is first.
-pub const DEADLINE_GRACE: Duration = Duration::from_millis(5);
+pub const DEADLINE_GRACE: Duration = Duration::from_millis(1);
 
 /// Time and number of an alarm that is armed.
 type AlarmKey = (Instant, u64);
