@@ -24,10 +24,13 @@ pub const DEADLINE_GRACE: Duration = Duration::from_millis(1);
 /// Time and number of an alarm that is armed.
 type AlarmKey = (Instant, u64);
 
+/// The answer that an alarm ends, and what the answer is then.
+type Ringing = (Weak<Channel>, fn() -> NodeError);
+
 #[derive(Default)]
 struct Armed {
     /// One alarm for each job that runs at most.
-    alarms: BTreeMap<AlarmKey, (Weak<Channel>, fn() -> NodeError)>,
+    alarms: BTreeMap<AlarmKey, Ringing>,
     /// When the thread wakes up by itself; `None` while it waits for an alarm.
     wakes_at: Option<Instant>,
     closed: bool,
