@@ -2,6 +2,7 @@
 // pairs of idle and loaded, with eight callers of the mix of traces that ran a public node out of
 // memory, as fast as they are answered and at a fixed rate, and the same with hostile scripts among
 // them.
+import fs from 'node:fs'
 import { openOverload, percentile } from './overload/node.mjs'
 import { median, table } from './stats.mjs'
 
@@ -26,18 +27,29 @@ const MORE_MS = 5
 const DEADLINE_PART = 0.05
 const DEADLINE_MS = 25
 
+/** Milliseconds of a unit of /proc/stat (USER_HZ is 100 on Linux). */
+const TICK_MS = 10
+
+/**
+ * Milliseconds that the hypervisor has run others on the processors of this machine, while they had
+ * work to do (proc(5): steal).
+ */
+const stolenMs = () => Number(fs.readFileSync('/proc/stat', 'utf8').split('\n')[0].split(/ +/)[8]) * TICK_MS
+
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Pairs under one kind of load. */
 async function measure({ pulse, callers, work }, hostile, rate) {
   const [idle, loaded, failed] = [[], [], []]
-  const totals = { asked: 0, errors: {}, traces: [], deadlines: [] }
+  const totals = { asked: 0, errors: {}, traces: [], deadlines: [], stolen: 0 }
   for (let i = 0; i < PAIRS; i++) {
     const before = await pulse.ask({ ms: HALF_MS })
+    const stolen = stolenMs()
     callers.send(work(hostile, rate))
     await pause(WARM_MS)
     const beside = await pulse.ask({ ms: HALF_MS })
     const did = await callers.ask('stop')
+    totals.stolen += stolenMs() - stolen
     idle.push(before.took)
     loaded.push(beside.took)
     failed.push(...before.failed, ...beside.failed)
@@ -83,6 +95,7 @@ function traceRow(name, { totals }) {
     percentile(totals.traces, 99).toFixed(0),
     `${totals.deadlines.length - late.length} of ${totals.deadlines.length}${late.length > 0 ? '  LOSING' : ''}`,
     worst.toFixed(0),
+    totals.stolen,
     errors.join('; ').slice(0, 200) || 'none',
   ]
 }
@@ -122,6 +135,7 @@ export async function overloadBench() {
       'p99 (ms)',
       'deadlines met',
       'worst over its deadline (ms)',
+      'stolen by the hypervisor (ms)',
       'other errors',
     ]
     table(
