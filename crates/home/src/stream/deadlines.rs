@@ -37,7 +37,7 @@ struct Armed {
 }
 
 #[derive(Default)]
-struct Shared {
+struct AlarmQueue {
     armed: Mutex<Armed>,
     /// Signalled when the thread has to wake up earlier, or to end.
     earlier: Condvar,
@@ -46,7 +46,7 @@ struct Shared {
 
 /// The thread that ends answers at their deadlines.
 pub struct Deadlines {
-    shared: Arc<Shared>,
+    shared: Arc<AlarmQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -56,7 +56,7 @@ impl Deadlines {
     /// # Errors
     /// [`NodeError::Internal`] where it cannot be started.
     pub fn start() -> Result<Self, NodeError> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<AlarmQueue>::default();
         let its_own = shared.clone();
         let builder = std::thread::Builder::new().name("hearth-deadlines".to_owned());
         let thread = builder.spawn(move || run(&its_own));
@@ -92,7 +92,7 @@ impl Drop for Deadlines {
 
 /// Ends one answer at a deadline. Dropping it disarms it.
 pub struct AnswerAlarm {
-    shared: Arc<Shared>,
+    shared: Arc<AlarmQueue>,
     number: u64,
     channel: Weak<Channel>,
     error: fn() -> NodeError,
@@ -138,7 +138,7 @@ impl std::fmt::Debug for AnswerAlarm {
 }
 
 /// Ends answers at their deadlines until it is closed.
-fn run(shared: &Shared) {
+fn run(shared: &AlarmQueue) {
     let mut armed = shared.armed.lock();
     while !armed.closed {
         let first = armed.alarms.first_key_value().map(|((at, _), _)| *at);
