@@ -349,7 +349,7 @@ impl ByteSender {
         self.stalled
     }
 
-    /// Whether nobody needs the rest: the reader has disconnected, or the answer has expired.
+    /// Whether the rest is not needed: the reader has disconnected, or the answer has expired.
     pub fn is_cancelled(&self) -> bool {
         let state = self.channel.state.lock();
         state.cancelled || state.expired
