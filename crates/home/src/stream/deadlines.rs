@@ -7,6 +7,7 @@
 
 use super::{ByteSender, Channel, wake_reader};
 use crate::NodeError;
+use hearth_priority::shorten_turns;
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::BTreeMap,
@@ -139,6 +140,7 @@ impl std::fmt::Debug for AnswerAlarm {
 
 /// Ends answers at their deadlines until it is closed.
 fn run(shared: &AlarmQueue) {
+    shorten_turns();
     let mut armed = shared.armed.lock();
     while !armed.closed {
         let first = armed.alarms.first_key_value().map(|((at, _), _)| *at);
