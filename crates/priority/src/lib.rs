@@ -92,13 +92,15 @@ mod tests {
     #[test]
     fn shorter_turns_leave_the_nice_value() {
         let before = own();
-        let shortened = thread::spawn(|| {
-            shorten_turns();
-            (own(), set_nice_and_slice(0))
-        });
-        let ((policy, nice, slice), has_slices) = shortened.join().unwrap();
-        assert_eq!((policy, nice), (before.0, before.1));
-        assert!(!has_slices || [0, before.2, SHORTEST_SLICE_NS].contains(&slice), "{slice}");
+        let of_thread = |work: fn()| {
+            let worker = thread::spawn(move || {
+                work();
+                own()
+            });
+            worker.join().unwrap()
+        };
+        let (short, lowered) = (of_thread(shorten_turns), of_thread(|| lower_priority(NICE)));
+        assert_eq!(short, (before.0, before.1, lowered.2));
         assert_eq!(own(), before);
     }
 
