@@ -186,7 +186,7 @@ export const CAUSES = [
     in: 'overload',
     rows: /the mix of traces|traces a second|a quarter of it hostile scripts/,
     name: 'Cheap calls beside traces, and deadlines',
-    why: 'the main thread and the client wait for one of the two processors, up to 7 ms at a time, while traces, scripts and their clients run there (perf sched): with both under SCHED_FIFO, the p99 beside the mix is 1.8 ms, and 8.9 with the client alone.',
+    why: 'the main thread and the client wait for one of the two processors, up to 7 ms at a time, while traces, scripts and their clients run there, and the hypervisor stops both processors for up to 26 ms just before an answer that is too late (perf sched): with both under SCHED_FIFO, the p99 beside the mix is 1.8 ms, and 8.9 with the client alone.',
   },
   {
     in: 'script',

@@ -30,7 +30,7 @@ type Ringing = (Weak<Channel>, fn() -> NodeError);
 
 #[derive(Default)]
 struct Armed {
-    /// One alarm for each job that runs at most.
+    /// At most one alarm for each job that waits or runs, whose number the pools bound.
     alarms: BTreeMap<AlarmKey, Ringing>,
     /// When the thread wakes up by itself; `None` while it waits for an alarm.
     wakes_at: Option<Instant>,
