@@ -27,8 +27,8 @@ pub fn lower_priority(nice: i32) {
 }
 
 /// Gives the calling thread, and those that it starts from now on, the shortest time slice, and
-/// leaves its nice value: a thread that sleeps most of the time runs as soon as it wakes up. Nothing
-/// changes where the system refuses.
+/// leaves its nice value: a thread that sleeps most of the time runs as soon as it wakes up.
+/// Nothing changes where the system refuses.
 pub fn shorten_turns() {
     // SAFETY: a plain system call on integers; on Linux 0 means the calling thread. The call fails
     // for no thread that exists, so that -1 is a nice value.
