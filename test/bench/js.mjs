@@ -155,8 +155,11 @@ async function firstRequests(home) {
   const times = []
   for (let i = 0; i < STARTS; i++) {
     const node = await serveHearth(home)
-    times.push((await ask(node.url, ...loop(1000, SCRIPTS[0][1]))).ms)
-    await node.stop()
+    try {
+      times.push((await ask(node.url, ...loop(1000, SCRIPTS[0][1]))).ms)
+    } finally {
+      await node.stop()
+    }
   }
   return times
 }

@@ -31,7 +31,7 @@ const WHAT = {
   network:
     "Networks under CometBFT on one machine: Hearth beside CometBFT's own kvstore as the application, over the same kind of socket with transactions of equal bytes, in one run.",
   overload:
-    'Cheap calls beside traces: eth_blockNumber from a process of its own at a fixed rate, each counted from when it was due, ten pairs of idle and loaded; the load is eight callers, each with an address of its own, one request after the other. Deadlines are met where they are missed by at most 5 % or 25 ms; while the hypervisor runs others on the processors of this machine, nothing here runs, and no clock rings.',
+    'Cheap calls beside traces: eth_blockNumber from a process of its own at a fixed rate, each counted from when it was due, ten pairs of idle and loaded; the load is eight callers, each with an address of its own, one request after the other. Deadlines are met where they are missed by at most 5 % or 25 ms; while the hypervisor runs others on the processors of this machine, nothing here runs, and no timer fires.',
   rpc: 'Requests over HTTP on one generated chain that both sides imported, from one client process over eight connections, five rounds of each side in turn; the answers were compared first where the last column says so. The last row is of a development chain of each, one after the other.',
   script:
     'A node opened in the process of a script, beside a node of its own that serves the same home over HTTP to the same process, in turn, each round on a fresh one; requests sixteen at once. The callback is one function, in this process and in a sandbox of the same node.',

@@ -8,7 +8,7 @@ mod pull;
 use crate::{NodeError, TraceSourceKind, workers};
 use chunk::Chunk;
 pub use deadlines::{AnswerAlarm, DEADLINE_GRACE, Deadlines};
-use hearth_tracers::{Sink, SinkClosed};
+use hearth_tracers::{DeadlineAlarm as _, Sink, SinkClosed};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 pub use pull::Feed;
 use pull::Pull;
@@ -143,8 +143,7 @@ struct Channel {
 impl Channel {
     fn cancel(&self) {
         let mut state = self.state.lock();
-        // A job whose answer has expired stops by itself, as one that took too long.
-        if std::mem::replace(&mut state.cancelled, true) || state.expired {
+        if std::mem::replace(&mut state.cancelled, true) {
             return;
         }
         // The pull holds a store open, and nothing else would end the stream.

@@ -44,7 +44,7 @@ impl Tracing for ScriptTracer {
     }
 
     fn abort(&mut self, error: &TraceError) {
-        let late = matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout);
+        let late = matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout) || self.is_late();
         self.abandon(if late { ScriptVerdict::Late } else { ScriptVerdict::Unwanted });
     }
 

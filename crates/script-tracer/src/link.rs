@@ -59,15 +59,17 @@ impl Time {
         Self { limits: limits.clone(), deadline: since + limits.timeout }
     }
 
-    /// Why it is over.
+    /// Why it is over. A script that is late stays late where its client is gone: the client may
+    /// have the error already.
     pub fn over(&self) -> Option<(TraceError, ScriptVerdict)> {
-        if self.limits.cancel.is_cancelled() {
-            return Some((TraceError::Cancelled, ScriptVerdict::Unwanted));
-        }
         if self.limits.call_is_over() {
             return Some((TraceError::CallTimeout, ScriptVerdict::Late));
         }
-        (Instant::now() >= self.deadline).then_some((TraceError::ExecutionTimeout, ScriptVerdict::Late))
+        if Instant::now() >= self.deadline {
+            return Some((TraceError::ExecutionTimeout, ScriptVerdict::Late));
+        }
+        let cancelled = self.limits.cancel.is_cancelled();
+        cancelled.then_some((TraceError::Cancelled, ScriptVerdict::Unwanted))
     }
 }
 
@@ -288,6 +290,17 @@ mod tests {
             };
             assert!(link.out.len() < WAITING_ANSWERS_BYTES + 100, "takes {takes}: {}", link.out.len());
         }
+    }
+
+    #[test]
+    fn a_late_script_stays_late_once_its_client_is_gone() {
+        let limits = Limits { timeout: Duration::from_secs(60), ..Limits::default() };
+        let verdict = |since: Instant| Time::new(&limits, since).over().map(|(_, verdict)| verdict);
+        let (now, late) = (Instant::now(), Instant::now() - Duration::from_secs(61));
+        assert_eq!((verdict(now), verdict(late)), (None, Some(ScriptVerdict::Late)));
+        limits.cancel.cancel();
+        let gone = (Some(ScriptVerdict::Unwanted), Some(ScriptVerdict::Late));
+        assert_eq!((verdict(now), verdict(late)), gone);
     }
 
     #[test]

@@ -258,6 +258,12 @@ impl ScriptTracer {
         }
     }
 
+    /// Whether the time of the transaction is over.
+    pub(crate) fn is_late(&self) -> bool {
+        let over = self.time.as_ref().and_then(Time::over);
+        over.is_some_and(|(_, verdict)| verdict == ScriptVerdict::Late)
+    }
+
     /// Gives up a transaction that is under way.
     pub(crate) fn abandon(&mut self, verdict: ScriptVerdict) {
         if self.is_running() {

@@ -13,14 +13,12 @@ use crate::{
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
 use hearth_evm::{BlockEnvironment, recover_senders};
-use hearth_home::{
-    ByteSender, Home, LookbackPolicy, NodeError, TraceSourceKind, stream::AnswerAlarm, workers::guarded,
-};
+use hearth_home::{ByteSender, Home, LookbackPolicy, NodeError, TraceSourceKind, workers::guarded};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
-    BlockReplay, Cancel, DeadlineAlarm, Elements, FrameFilter, Limits, ParityConfig, ScriptHost, Sink,
-    SinkClosed, StepsPlan, TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
+    BlockReplay, Cancel, Elements, FrameFilter, Limits, ParityConfig, ScriptHost, Sink, SinkClosed,
+    StepsPlan, TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
 };
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -42,20 +40,6 @@ impl Sink for Counted<'_> {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
         self.written += chunk.len() as u64;
         Sink::write(self.sender, chunk)
-    }
-}
-
-/// Answers a trace at the deadline of its transaction.
-#[derive(Debug)]
-struct TraceAlarm(AnswerAlarm);
-
-impl DeadlineAlarm for TraceAlarm {
-    fn arm(&self, deadline: Instant) {
-        self.0.arm(deadline);
-    }
-
-    fn disarm(&self) {
-        self.0.disarm();
     }
 }
 
@@ -82,7 +66,7 @@ impl Traces {
         match scripts {
             Some((host, arrived)) => (limits.scripts, limits.started) = (Some(host), arrived),
             None if request.has_one_deadline() => {
-                limits.alarm = Some(Arc::new(TraceAlarm(self.deadlines().alarm(&sender, timed_out))));
+                limits.alarm = Some(Arc::new(self.deadlines().alarm(&sender, timed_out)));
             }
             None => {}
         }

@@ -8,6 +8,7 @@
 use super::{ByteSender, Channel, wake_reader};
 use crate::NodeError;
 use hearth_priority::shorten_turns;
+use hearth_tracers::DeadlineAlarm;
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::BTreeMap,
@@ -101,9 +102,9 @@ pub struct AnswerAlarm {
     armed: Mutex<Option<Instant>>,
 }
 
-impl AnswerAlarm {
+impl DeadlineAlarm for AnswerAlarm {
     /// Lets the alarm ring [`DEADLINE_GRACE`] after `deadline`, in place of the time before.
-    pub fn arm(&self, deadline: Instant) {
+    fn arm(&self, deadline: Instant) {
         let at = deadline.checked_add(DEADLINE_GRACE);
         let before = std::mem::replace(&mut *self.armed.lock(), at);
         let mut armed = self.shared.armed.lock();
@@ -118,8 +119,7 @@ impl AnswerAlarm {
         }
     }
 
-    /// Lets the alarm ring no more.
-    pub fn disarm(&self) {
+    fn disarm(&self) {
         if let Some(at) = self.armed.lock().take() {
             self.shared.armed.lock().alarms.remove(&(at, self.number));
         }
@@ -208,8 +208,9 @@ mod tests {
         );
         sender.finish(Ok(()));
         assert_eq!((stream.waiting(), stream.next().unwrap()), (None, None));
+        assert!(cancels.try_recv().is_err());
         drop(stream);
-        assert!(cancels.try_recv().is_err(), "a job that is late ends by itself");
+        assert!(cancels.try_recv().is_ok(), "the job is cancelled once its reader is gone");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl ByteSender {
         self.finished = true;
         let Feed { first, rest, packed_bytes } = feed;
         let mut state = self.channel.state.lock();
-        if state.cancelled || state.expired {
+        if state.cancelled {
             state.end.get_or_insert(Err(NodeError::Cancelled));
             wake_reader(state);
             self.channel.readable.notify_all();
@@ -101,7 +101,7 @@ fn fetch(channel: &Channel, mut pull: Pull) {
         // A panic must become the end of the stream: its reader waits for one.
         let bytes = guarded(&mut pull.fetch);
         let mut state = channel.state.lock();
-        if state.cancelled || state.expired {
+        if state.cancelled {
             state.end.get_or_insert(Err(NodeError::Cancelled));
             wake_reader(state);
             channel.readable.notify_all();
